@@ -59,6 +59,7 @@ const tasksFromStart = (ctx: Context): Task[] => [
   [10 * SECOND_MS, "release policies could not be read: the last known ones stay", ctx.policies.refresh],
   [10 * SECOND_MS, "rollout schedules could not be read: the last known ones stay", ctx.rollouts.refresh],
   [10 * SECOND_MS, "webhook endpoints could not be read: the last known ones stay", ctx.webhooks.refresh],
+  [2 * SECOND_MS, "writing the release mirror failed", () => ctx.mirror?.sync()],
   [MINUTE_MS, "watching rollouts failed", () => watchRollouts(ctx)],
   [5 * MINUTE_MS, "counting the overview's statistics failed", () => updateStatistics(ctx, STATISTICS)],
   [HOUR_MS, "removing old files from the outbox folder failed", () => removeOutboxFiles(ctx)],

@@ -32,6 +32,7 @@ import { removeDevices } from "./push/devices/devices";
 import { startWorker } from "./push/worker/worker";
 import { type Adoption, createAdoption } from "./releases/adoption/adoption";
 import { type Catalog, openCatalog } from "./releases/catalog/catalog";
+import { createReleaseMirror, type ReleaseMirror } from "./releases/mirror/mirror";
 import { openGuardedCatalog, type Policies } from "./releases/policy/guarded-catalog";
 import { createScheduledCatalog, type Rollouts } from "./releases/rollouts/scheduled-catalog";
 import { createUpdateReports, type UpdateReports } from "./releases/rollouts/update-report-counts";
@@ -54,6 +55,8 @@ declare module "./context" {
     rollouts: Rollouts;
     /** Announces events to the endpoints of operators. */
     webhooks: Webhooks;
+    /** Writes what updaters request to RELEASE_MIRROR. Null: it is not set. */
+    mirror: ReleaseMirror | null;
   }
 }
 
@@ -104,7 +107,6 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     ...releases.parts,
     webhooks,
     operatorKey: config.mode === "embedded" ? createOperatorKey() : null,
-    storage: createObjectStorage(config, now),
     observe: withProxyWarning({ config, log }, telemetry.observe),
     isDraining: false,
     close: async () => {
@@ -175,11 +177,14 @@ async function openReleases({ config, db, log, now, ...deps }: ReleaseDeps) {
   const scheduled = createScheduledCatalog({ catalog, db, log, now });
   const adoption = createAdoption({ db, isOn: config.RELEASE_ADOPTION === "on", log, now, secrets: config.secrets });
   const updateReports = createUpdateReports({ db, log, now });
+  const storage = createObjectStorage(config, now);
+  const served = { ...deps, ...scheduled, config, db, log, now, policies, storage };
+  const mirror = createReleaseMirror({ ...served, allowed: allowedNetworks(config) });
   const close = async () => {
     scheduled.catalog.close();
-    await Promise.all([adoption.close(), updateReports.close()]);
+    await Promise.all([adoption.close(), updateReports.close(), mirror?.close()]);
   };
-  return { parts: { ...scheduled, policies, adoption, updateReports }, close };
+  return { parts: { ...scheduled, policies, adoption, updateReports, storage, mirror }, close };
 }
 
 type WebhookDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "log" | "now">;

@@ -84,6 +84,7 @@ function checksOf({ checks, lastBackupAt }: HealthChecks): Check[] {
       href: "/console/releases",
     },
     backups(checks.backup, lastBackupAt),
+    ...mirror(checks.mirror),
   ];
 }
 
@@ -122,6 +123,21 @@ function backups(state: "ok" | "warn" | undefined, lastAt: Date | undefined): Ch
   return state === "ok"
     ? { name, tone: "good", status: "Works", detail: last }
     : { name, tone: "warning", status: "Late", detail: `${last}: the log says why` };
+}
+
+/** Nothing without RELEASE_MIRROR. */
+function mirror(state: "ok" | "warn" | undefined): Check[] {
+  if (state === undefined) return [];
+  return [
+    state === "ok"
+      ? { name: "Release mirror", tone: "good", status: "Current", detail: "Has what updaters request" }
+      : {
+          name: "Release mirror",
+          tone: "warning",
+          status: "Behind",
+          detail: "Does not have all that the catalog offers: homeport release mirror says why",
+        },
+  ];
 }
 
 function inbox({ failedEvents, pendingEvents, pendingEventsSeconds }: Queues): Check {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { backupVariables } from "./config/backups";
+import { backupVariables, folderOrBucket } from "./config/backups";
 import { appStoreApps, managementUrls, productEntitlements, stripeSecrets } from "./config/billing";
 import { brandName, color, logo, productNames, support, webPage } from "./config/brand";
 import { postgresUrl } from "./config/database";
@@ -146,6 +146,8 @@ export const Environment = z.object({
   RELEASE_ADOPTION: z.enum(["on", "off"]).default("on"),
   RELEASE_SOURCE_PUBLIC: z.enum(["on", "off"]).default("off"),
   RELEASE_UPLOAD_MAX_BYTES: z.coerce.number().int().min(1).default(5_368_709_120),
+  RELEASE_MIRROR: folderOrBucket.optional(),
+  RELEASE_MIRROR_URL: baseUrl.optional(),
   RELEASE_S3_ENDPOINT: httpUrl.optional(),
   RELEASE_S3_BUCKET: z
     .string()
@@ -293,11 +295,17 @@ function missing(env: Environment, names: (keyof Environment)[], reason: string)
   return names.filter((name) => env[name] === undefined).map((name) => `${name}: is required with ${reason}`);
 }
 
-/** The releases' bucket: either all of its variables are set, or none. */
+/** The releases' bucket: either all of its variables are set, or none. A mirror in a bucket needs only the others. */
 function storageErrors(env: Environment): string[] {
-  const names = ["ENDPOINT", "BUCKET", "REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"] as const;
+  const names = ["ENDPOINT", "REGION", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"] as const;
   const variables = names.map((name) => `RELEASE_S3_${name}` as const);
-  return variables.every((name) => env[name] === undefined) ? [] : missing(env, variables, "the others");
+  const isMirror = env.RELEASE_MIRROR?.startsWith("s3://") ?? false;
+  const isUsed = [...variables, "RELEASE_S3_BUCKET" as const].some((name) => env[name] !== undefined);
+  return [
+    ...(env.RELEASE_MIRROR_URL === undefined ? [] : missing(env, ["RELEASE_MIRROR"], "RELEASE_MIRROR_URL")),
+    ...(isMirror ? missing(env, variables, "a RELEASE_MIRROR in a bucket") : []),
+    ...(isUsed && !isMirror ? missing(env, [...variables, "RELEASE_S3_BUCKET"], "the others") : []),
+  ];
 }
 
 /** A schedule requires a location, and a bucket requires its credentials. */

@@ -7,34 +7,49 @@ const PART_BYTES = 16 * 1024 * 1024;
 const MAX_RETRIES = 4;
 const TIMEOUT_MS = 300_000;
 
+export type S3Object = { key: string; sizeBytes: number; etag: string };
+
 /** Files in a bucket, of a size that is not known before they are written. */
 export type S3Files = {
   /** Stores an object. It exists once it is complete. Returns its size. @throws Error if the storage rejects it */
   write: (key: string, chunks: AsyncIterable<Uint8Array>) => Promise<number>;
   /** Reads an object in parts. @throws Error if it does not exist, or changes while it is read */
   read: (key: string) => AsyncIterable<Uint8Array>;
-  list: (prefix: string) => Promise<string[]>;
+  list: (prefix: string) => Promise<S3Object[]>;
+  /** The headers of an object; null if there is none. */
+  head: (key: string) => Promise<Headers | null>;
   remove: (key: string) => Promise<void>;
 };
 
-type Send = (method: string, key: string, query: Record<string, string>, init?: RequestInit) => Promise<Response>;
+/** `expected`: statuses besides 2xx that are no error. */
+type Send = (
+  method: string,
+  key: string,
+  query: Record<string, string>,
+  init?: RequestInit,
+  expected?: readonly number[],
+) => Promise<Response>;
 
 /** Opens a bucket for files: multipart uploads, listing and deletion (Amazon S3 API Reference). */
 export function createS3Files(bucket: Bucket): S3Files {
   const { accessKeyId, secretAccessKey, region } = bucket;
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: "s3", retries: MAX_RETRIES });
-  const send: Send = async (method, key, query, init = {}) => {
+  const send: Send = async (method, key, query, init = {}, expected = []) => {
     const url = objectUrl(bucket, key);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await client.fetch(url.href, { method, signal, redirect: "error", ...init });
-    if (response.ok) return response;
+    if (response.ok || expected.includes(response.status)) return response;
     throw new Error(`The storage returned status ${response.status}${errorCodeOf(await response.text())}`);
   };
   return {
     write: (key, chunks) => uploadParts(send, key, chunks),
     read: (key) => downloadParts(send, key),
-    list: (prefix) => listKeys(send, prefix),
+    list: (prefix) => listObjects(send, prefix),
+    head: async (key) => {
+      const response = await send("HEAD", key, {}, {}, [404]);
+      return response.ok ? response.headers : null;
+    },
     remove: async (key) => void (await send("DELETE", key, {})),
   };
 }
@@ -90,15 +105,16 @@ async function* parts(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Buffer<A
   if (waitingBytes > 0) yield Buffer.concat(waiting);
 }
 
-async function listKeys(send: Send, prefix: string): Promise<string[]> {
-  const keys: string[] = [];
+async function listObjects(send: Send, prefix: string): Promise<S3Object[]> {
+  const objects: S3Object[] = [];
   for (let token: string | undefined = ""; token !== undefined; ) {
     const query: Record<string, string> = { "list-type": "2", prefix, ...(token && { "continuation-token": token }) };
     const text: string = await (await send("GET", "", query)).text();
-    keys.push(...elements(text, "Key"));
+    const [keys, sizes, etags] = ["Key", "Size", "ETag"].map((name) => elements(text, name));
+    objects.push(...(keys ?? []).map((key, i) => ({ key, sizeBytes: Number(sizes?.[i]), etag: etags?.[i] ?? "" })));
     token = elements(text, "NextContinuationToken")[0];
   }
-  return keys;
+  return objects;
 }
 
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };

@@ -13,6 +13,8 @@ type UploadObject = {
   sha256: string;
   contentType: string;
   bytes: AsyncIterable<Uint8Array>;
+  /** `x-amz-meta-…`, `cache-control` and others that the storage keeps. */
+  headers?: Record<string, string>;
 };
 
 export type ObjectStorage = {
@@ -21,8 +23,8 @@ export type ObjectStorage = {
    * request. @throws Error for an invalid key
    */
   presignGet: (object: { key: string; contentDisposition: string; contentType: string }) => Promise<string>;
-  /** Stores an object of at most 5 GiB. @throws Error if the storage rejects it or does not respond */
-  put: (upload: UploadObject) => Promise<void>;
+  /** Stores an object of at most 5 GiB. Returns its ETag. @throws Error if the storage rejects it or does not respond */
+  put: (upload: UploadObject) => Promise<string | null>;
 };
 
 /** A bucket of S3-compatible storage, and its keys. */
@@ -64,14 +66,18 @@ const CONTINUE_TIMEOUT_MS = 2_000;
 
 type Upload = { url: URL; headers: Record<string, string>; bytes: AsyncIterable<Uint8Array>; idleTimeoutMs: number };
 
-/** Opens the configured bucket; null without one. `idleTimeoutMs` is how long the storage may send nothing. */
+/** Opens the configured bucket; null without one. */
 export function createObjectStorage(
   config: Config,
   now: () => Date,
   idleTimeoutMs: number = IDLE_TIMEOUT_MS,
 ): ObjectStorage | null {
-  const bucket = bucketOf(config);
-  if (!bucket) return null;
+  const bucket = bucketOf(config, config.RELEASE_S3_BUCKET);
+  return bucket && openBucket(bucket, now, idleTimeoutMs);
+}
+
+/** Opens a bucket. `idleTimeoutMs` is how long the storage may send nothing. */
+export function openBucket(bucket: Bucket, now: () => Date, idleTimeoutMs: number = IDLE_TIMEOUT_MS): ObjectStorage {
   const { accessKeyId, secretAccessKey, region } = bucket;
   const cache = new Map<string, ArrayBuffer>(); // of signing keys, one a day
   const signer = (request: { url: string; method?: string; headers?: Record<string, string>; signQuery?: true }) => {
@@ -89,18 +95,19 @@ export function createObjectStorage(
       const signed = await signer({ url: url.href, signQuery: true }).sign();
       return signed.url.href.replaceAll("+", "%20"); // some storages do not decode "+" as a space
     },
-    put: async ({ key, sizeBytes, sha256, contentType, bytes }) => {
+    put: async ({ key, sizeBytes, sha256, contentType, bytes, headers: kept = {} }) => {
       if (sizeBytes > MAX_PUT_BYTES) throw new Error("The object is larger than 5 GiB, the limit of one upload");
-      const headers = { "content-type": contentType, "x-amz-content-sha256": sha256 };
+      const headers = { ...kept, "content-type": contentType, "x-amz-content-sha256": sha256 };
       const signed = await signer({ method: "PUT", url: objectUrl(bucket, key).href, headers }).sign();
       const allHeaders = { ...Object.fromEntries(signed.headers), "content-length": String(sizeBytes) };
-      await upload({ url: signed.url, headers: allHeaders, bytes, idleTimeoutMs });
+      return upload({ url: signed.url, headers: allHeaders, bytes, idleTimeoutMs });
     },
   };
 }
 
-function bucketOf(config: Config): Bucket | null {
-  const { RELEASE_S3_ENDPOINT: endpoint, RELEASE_S3_BUCKET: bucket, RELEASE_S3_REGION: region } = config;
+/** A bucket at the storage of the releases; null without one. */
+export function bucketOf(config: Config, bucket: string | undefined): Bucket | null {
+  const { RELEASE_S3_ENDPOINT: endpoint, RELEASE_S3_REGION: region } = config;
   const { RELEASE_S3_ACCESS_KEY_ID: accessKeyId, RELEASE_S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (!endpoint || !bucket || !region || !accessKeyId || !secretAccessKey) return null;
   return { endpoint, bucket, region, accessKeyId, secretAccessKey };
@@ -110,7 +117,7 @@ function bucketOf(config: Config): Bucket | null {
  * Does not use fetch, whose time-out limits the whole upload. Expects 100 (RFC 9110, section 10.1.1), so that the
  * storage can reject a request before gigabytes are sent.
  */
-async function upload({ url, headers, bytes, idleTimeoutMs }: Upload): Promise<void> {
+async function upload({ url, headers, bytes, idleTimeoutMs }: Upload): Promise<string | null> {
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   const request = send(url, { method: "PUT", headers: { ...headers, expect: "100-continue" } });
   request.setTimeout(idleTimeoutMs, () => request.destroy(new Error("The storage does not respond")));
@@ -129,6 +136,7 @@ async function upload({ url, headers, bytes, idleTimeoutMs }: Upload): Promise<v
       throw new Error(`The storage returned status ${response.statusCode}${errorCodeOf(text)}`);
     }
     await sending;
+    return response.headers.etag ?? null;
   } finally {
     request.destroy();
   }

@@ -86,7 +86,7 @@ function createS3Store(bucket: Bucket, prefix: string): BackupStore {
     isRemote: true,
     write: (name, chunks) => files.write(`${folder}${name}`, chunks),
     read: (name) => files.read(`${folder}${name}`),
-    list: async () => (await files.list(folder)).map((key) => key.slice(folder.length)),
+    list: async () => (await files.list(folder)).map(({ key }) => key.slice(folder.length)),
     remove: (name) => files.remove(`${folder}${name}`),
   };
 }

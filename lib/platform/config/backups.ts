@@ -5,7 +5,7 @@ import { httpUrl, text } from "./values";
 const NAMED = { hourly: "0 * * * *", daily: "0 3 * * *", weekly: "0 3 * * 1" } as const;
 const SCHEDULE_ERROR = "must be hourly, daily, daily 03:00, weekly, or five fields of cron; times are in UTC";
 /** A folder, or s3://BUCKET/PREFIX. */
-const backupLocation = text.refine(
+export const folderOrBucket = text.refine(
   (value) => !value.includes("://") || /^s3:\/\/[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](\/[\w!.*'()/-]*)?$/i.test(value),
   "must be a folder or s3://BUCKET/PREFIX",
 );
@@ -33,7 +33,7 @@ const backupKeep = z
   });
 
 export const backupVariables = {
-  BACKUP_TO: backupLocation.optional(),
+  BACKUP_TO: folderOrBucket.optional(),
   BACKUP_SCHEDULE: backupSchedule.optional(),
   BACKUP_KEEP: backupKeep.default({ daily: 7, weekly: 4, monthly: 6 }),
   BACKUP_RECIPIENT: text.regex(/^age1[a-z0-9]+$/, "must be an age recipient: age1…").optional(),

@@ -33,26 +33,31 @@ export const Health = z.object({
         .optional()
         .describe("Present while a copy of the embedded database makes writes wait."),
       backup: z.enum(["ok", "warn"]).optional().describe("With `BACKUP_SCHEDULE`. `warn`: a backup is missing."),
+      mirror: z.enum(["ok", "warn"]).optional().describe("With `RELEASE_MIRROR`. `warn`: it is behind the catalog."),
     })
     .optional(),
   lastBackupAt: z.date().optional().describe("When the last backup succeeded, with `BACKUP_SCHEDULE`."),
 });
 export type Health = z.infer<typeof Health>;
 
-/** `backup` is null without BACKUP_SCHEDULE, and with a fault. */
-type Findings = { fault: Awaited<ReturnType<Context["database"]["checkWrites"]>>; backup: BackupState | null };
+/** `backup` is null without BACKUP_SCHEDULE, and with a fault; so is `mirror` without RELEASE_MIRROR. */
+type Findings = {
+  fault: Awaited<ReturnType<Context["database"]["checkWrites"]>>;
+  backup: BackupState | null;
+  mirror: MirrorState | null;
+};
 /** The latest check of a context's database. */
 type CachedCheck = { startedAtMs: number; isPending: boolean; findings: Promise<Findings> };
 const cachedChecks = new WeakMap<Deps, CachedCheck>();
 
 /**
  * Checks the service. The database is queried at most once a second and by one query at a time, however many callers
- * there are. A stale catalog and a missing backup are warnings, a missing catalog is an error.
+ * there are. A stale catalog or mirror and a missing backup are warnings, a missing catalog is an error.
  */
 export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<Health> {
   if (ctx.isDraining) return { status: "draining" };
   if (probe === "live") return { status: "ok" };
-  const { fault, backup } = await checkDatabase(ctx);
+  const { fault, backup, mirror } = await checkDatabase(ctx);
   const catalog = ctx.catalog.state();
   const checks = {
     database: fault === "database" ? ("error" as const) : ("ok" as const),
@@ -60,6 +65,7 @@ export async function checkHealth(ctx: Deps, { probe }: HealthQuery): Promise<He
     catalog,
     ...(ctx.database.embedded?.isPaused() && { writes: "paused" as const }),
     ...(backup && { backup: backup.isLate ? ("warn" as const) : ("ok" as const) }),
+    ...(mirror && { mirror: mirror.isCurrent ? ("ok" as const) : ("warn" as const) }),
   };
   const status = fault === null && catalog !== "error" ? "ok" : "error";
   return { status, checks, ...(backup?.lastSuccessAt && { lastBackupAt: backup.lastSuccessAt }) };
@@ -83,13 +89,38 @@ async function readFindings(deps: Deps): Promise<Findings> {
   try {
     const fault = (await database.migrated()) ? await database.checkWrites() : "database";
     const hasBackup = fault === null && config.BACKUP_SCHEDULE !== undefined;
-    return { fault, backup: hasBackup ? await readBackupState(deps) : null };
+    const mirror = fault === null ? await readMirrorState(deps) : null;
+    return { fault, backup: hasBackup ? await readBackupState(deps) : null, mirror };
   } catch (error) {
-    return isStorageFull(error) ? { fault: "storage", backup: null } : FAULT;
+    return { ...FAULT, ...(isStorageFull(error) && { fault: "storage" }) };
   }
 }
 
-const FAULT: Findings = { fault: "database", backup: null };
+const FAULT: Findings = { fault: "database", backup: null, mirror: null };
+
+/** How long a mirror may not have been found current before it counts as behind. */
+const MAX_MIRROR_AGE_MS = 60_000;
+
+export type MirrorState = {
+  isCurrent: boolean;
+  /** When it last was. */
+  currentAt: Date | null;
+  pendingFiles: number;
+  error: string | null;
+};
+
+/** How far the mirror is behind the catalog. null without RELEASE_MIRROR. */
+export async function readMirrorState({
+  config: { RELEASE_MIRROR: location },
+  db,
+  now,
+}: Pick<Deps, "config" | "db" | "now">): Promise<MirrorState | null> {
+  if (location === undefined) return null;
+  const row = await db.releaseMirror.findUnique({ where: { location } });
+  const { currentAt, pendingFiles, error } = row ?? { currentAt: null, pendingFiles: 0, error: null };
+  const isRecent = currentAt !== null && now().getTime() - currentAt.getTime() < MAX_MIRROR_AGE_MS;
+  return { isCurrent: isRecent && error === null, currentAt, pendingFiles, error };
+}
 
 /**
  * A database fault if the query takes too long. Only time in which this process runs counts: while it renders a page, it

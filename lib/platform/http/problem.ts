@@ -10,6 +10,7 @@ const RETRY_AFTER_SECONDS = {
   overloaded: 2,
   catalog_unavailable: 30,
   artifact_unavailable: 60,
+  mirror_unavailable: 60,
   internal_error: undefined,
 } as const;
 

@@ -140,6 +140,24 @@ export const mailGauges: GaugeGroup = {
 /** The largest `QueuePriority` of lib/push/notifications.ts. */
 const MAX_QUEUE_PRIORITY = 2;
 
+export const mirrorGauges: GaugeGroup = {
+  help: {
+    homeport_release_mirror_current_timestamp_seconds:
+      "When the mirror of releases last was as the catalog. No value: never, or there is none.",
+    homeport_release_mirror_pending_files: "Files that are still to be copied to the mirror of releases.",
+    homeport_release_mirror_failing: "1 if the last attempt to write the mirror of releases failed.",
+  },
+  read: async ({ db }) => {
+    const row = await db.releaseMirror.findFirst({ orderBy: { leaseUntil: "desc" } });
+    if (!row) return undefined;
+    return {
+      ...(row.currentAt && { homeport_release_mirror_current_timestamp_seconds: row.currentAt.getTime() / 1000 }),
+      homeport_release_mirror_pending_files: row.pendingFiles,
+      homeport_release_mirror_failing: row.error === null ? 0 : 1,
+    };
+  },
+};
+
 export const pushGauges: GaugeGroup = {
   help: {
     homeport_push_outbox_depth: `Queued notifications of all instances, ${AT_MOST}.`,

@@ -1,7 +1,15 @@
 import { createServer } from "node:http";
 import type { Registry } from "prom-client";
 import type { Context, Counts, RequestRecord } from "../../context";
-import { accountGauges, backupGauges, billingGauges, createDatabaseGauges, mailGauges, pushGauges } from "./gauges";
+import {
+  accountGauges,
+  backupGauges,
+  billingGauges,
+  createDatabaseGauges,
+  mailGauges,
+  mirrorGauges,
+  pushGauges,
+} from "./gauges";
 
 /**
  * Opens request logging, and metrics and traces if they are configured.
@@ -95,7 +103,7 @@ export async function openMetrics(deps: Deps, address: Address): Promise<Metrics
     },
   });
   const counters = createCounters(prom, registry);
-  const gauges = [accountGauges, backupGauges, billingGauges, mailGauges, pushGauges].map((group) =>
+  const gauges = [accountGauges, backupGauges, billingGauges, mailGauges, mirrorGauges, pushGauges].map((group) =>
     createDatabaseGauges(prom, registry, group, deps),
   );
   const read = async () => {

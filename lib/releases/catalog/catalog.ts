@@ -29,7 +29,7 @@ const START_TIMEOUT_MS = 5_000;
 export async function openCatalog(config: Config, log: Logger, { hasSamples = true } = {}): Promise<Catalog> {
   const { RELEASE_CATALOG: location, DATA_DIR, mode } = config;
   const isExpected = location !== undefined || mode === "embedded";
-  const capabilities = { canPresign: config.RELEASE_S3_ENDPOINT !== undefined };
+  const capabilities = { canPresign: config.RELEASE_S3_BUCKET !== undefined };
   if (isCatalogUrl(location)) {
     const source = urlSource(location, path.resolve(/* turbopackIgnore: true */ DATA_DIR, "releases"));
     const cached = await loadCached(source, capabilities, log);

@@ -14,6 +14,7 @@ import {
 import { defineReleaseCommand } from "../release/define-release-command";
 import { ADD_OPTIONS } from "../release/draft";
 import { IMPORT_OPTIONS, importCommand } from "../release/import";
+import { MIRROR_OPTIONS, mirror } from "../release/mirror";
 import { FILTER_OPTIONS } from "../release/options";
 import { approve, definePolicy } from "../release/policy";
 import { list, show, URL_OPTIONS, urls, VERIFY_OPTIONS, verify } from "../release/read";
@@ -57,6 +58,8 @@ export const defineRelease: DefineCommandGroup = (release) => {
   const old = "remove files that belong to no release, and with a limit also old releases that no client needs";
   defineReleaseCommand(release, "prune", old, PRUNE_OPTIONS, prune);
   defineReleaseCommand(release, "verify", "hash the published files again", VERIFY_OPTIONS, verify);
+  const copied = "show whether the copy of feeds and files at RELEASE_MIRROR is current";
+  defineReleaseCommand(release, "mirror", copied, MIRROR_OPTIONS, mirror);
   const counts = "show how many clients ran and downloaded each version";
   defineReleaseCommand(release, "adoption", counts, ADOPTION_OPTIONS, adoption);
   release.addHelpText("after", HELP_AFTER);

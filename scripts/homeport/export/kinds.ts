@@ -499,6 +499,7 @@ export const LEFT_OUT: Readonly<Partial<Record<Model, string>>> = {
   IdempotentRequest: "valid for a day",
   CatalogChange: "a change that is not complete",
   Backup: "the old service's backups",
+  ReleaseMirror: "the new service writes its own",
   UpdateCheck: "the new service asks itself",
   SecurityEvent: "empty: version 1.0's, moved to the audit trail",
 };

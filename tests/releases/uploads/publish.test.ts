@@ -73,6 +73,7 @@ describe("publishing uploads", () => {
         const chunks: Uint8Array[] = [];
         for await (const chunk of bytes) chunks.push(chunk);
         objects.set(key, Buffer.concat(chunks));
+        return null;
       },
     };
     const [key, bytes] = [await newKey(), randomBytes(5_000)];

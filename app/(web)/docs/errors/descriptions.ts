@@ -120,6 +120,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
   move_in_progress:
     "The database is being moved to another target, or was moved to one. `homeport db move --cancel` ends the move or undoes it.",
   backup_in_progress: "Another backup is in progress. Wait until it has finished.",
+  mirror_not_configured: "Set `RELEASE_MIRROR`.",
+  mirror_unavailable: "The mirror's storage does not respond, or refused the request: the log says why.",
   backup_not_configured: "Set `BACKUP_TO`, and for a bucket also the `BACKUP_S3_` variables.",
   backup_failed: "The backup could not be written. `detail` has the reason. No incomplete file is left behind.",
   webhook_limit_reached: "The service already has 50 webhook endpoints. Delete the ones that are not used.",

@@ -1,0 +1,170 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { LOOPBACK_NETWORKS } from "@/lib/platform/outbound";
+import { createReleaseMirror, type ReleaseMirror } from "@/lib/releases/mirror/mirror";
+import { ctx } from "@/tests/support/context";
+import { newFolder } from "@/tests/support/releases/catalogs";
+import { MINISIGN } from "@/tests/support/releases/feeds";
+import { type EntryFields, manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+
+const BASE = "https://mirror.example.com";
+
+type Mirror = ReleaseMirror & {
+  folder: string;
+  /** What is on the mirror, below the product core. */
+  paths: () => Promise<string[]>;
+  read: (path: string) => Promise<string>;
+  /** Writes until nothing is left to do. */
+  settle: () => Promise<void>;
+};
+
+async function openMirror(folder?: string): Promise<Mirror> {
+  const root = folder ?? (await newFolder());
+  const config = { ...ctx().config, RELEASE_MIRROR: root, RELEASE_MIRROR_URL: BASE };
+  const mirror = createReleaseMirror({ ...ctx(), config, allowed: LOOPBACK_NETWORKS });
+  if (!mirror) throw new Error("There is no mirror");
+  onTestFinished(mirror.close);
+  const core = path.join(root, "api/updates/core");
+  return {
+    ...mirror,
+    folder: root,
+    paths: async () => {
+      const entries = await readdir(core, { recursive: true, withFileTypes: true }).catch(() => []);
+      const files = entries.filter((entry) => entry.isFile());
+      return files.map((file) => path.relative(core, path.join(file.parentPath, file.name))).sort();
+    },
+    read: (file) => readFile(path.join(core, file), "utf8"),
+    settle: () =>
+      vi.waitFor(
+        async () => {
+          await mirror.sync();
+          const row = await stateOf(root);
+          expect(row).toMatchObject({ pendingFiles: 0, error: null });
+          expect(row?.currentAt).not.toBeNull();
+        },
+        { timeout: 20_000 },
+      ),
+  };
+}
+
+const stateOf = (location: string) => ctx().db.releaseMirror.findUnique({ where: { location } });
+
+/** A release of a Windows app that electron-updater and Tauri update. */
+async function release({ addFile }: TestCatalog, version: string, change: EntryFields = {}) {
+  const name = `Acme Setup ${version}.exe`;
+  const update = await addFile(name, randomBytes(1_000), { minisign: MINISIGN });
+  return manifestEntry({ id: `core-${version}`, version, artifacts: { update }, ...change });
+}
+
+test("has what updaters request, with the mirror's URLs, and nothing of a rollout under way or a yanked release", () =>
+  withCatalog(async (catalog) => {
+    const mirror = await openMirror();
+    const old = await release(catalog, "1.0.0");
+    const others = [
+      await release(catalog, "1.1.0", { rollout: 50 }),
+      await release(catalog, "1.2.0", { yanked: true }),
+    ];
+    await catalog.publish(old, ...others);
+    await mirror.settle();
+    const installed = ["1.2.0", "1.1.0", "1.0.0"].flatMap((version) => [
+      `windows/aarch64/${version}`,
+      `windows/x86_64/${version}`,
+    ]);
+    const feeds = ["latest-x64.yml", "latest.json", "latest.yml", "stable-x64.yml", "stable.yml", ...installed];
+    const files = ["1.0.0/windows-x64/Acme Setup 1.0.0.exe", "latest/windows-x64.exe"];
+    expect(await mirror.paths()).toEqual([...feeds, ...files].map((name) => `stable/${name}`).sort());
+    expect(await mirror.read("stable/latest.yml")).toContain('- url: "1.0.0/windows-x64/Acme%20Setup%201.0.0.exe"');
+    const tauri = JSON.parse(await mirror.read("stable/windows/x86_64/1.0.0"));
+    const url = `${BASE}/api/updates/core/stable/1.0.0/windows-x64/Acme%20Setup%201.0.0.exe`;
+    const platforms = { "windows-x86_64": { url }, "windows-x86_64-nsis": { url } };
+    expect(tauri).toMatchObject({ version: "1.0.0", url, signature: MINISIGN, platforms });
+    expect(JSON.parse(await mirror.read("stable/windows/x86_64/1.2.0"))).toMatchObject({ version: "1.2.0", url });
+  }));
+
+test("offers a version when all of its files are there, and removes one that is yanked at once", () =>
+  withCatalog(async (catalog) => {
+    const mirror = await openMirror();
+    const [old, next] = [await release(catalog, "1.0.0"), await release(catalog, "1.1.0")];
+    await catalog.publish(old);
+    await mirror.settle();
+    const missing = path.join(catalog.folder, "Acme Setup 1.1.0.exe");
+    await rename(missing, `${missing}.gone`);
+    await catalog.publish(old, next);
+    await vi.waitFor(
+      async () => {
+        await mirror.sync();
+        expect(await stateOf(mirror.folder)).toMatchObject({
+          pendingFiles: 1,
+          error: expect.stringContaining("ENOENT"),
+        });
+      },
+      { timeout: 20_000 },
+    );
+    expect(await mirror.read("stable/latest.yml")).toContain("1.0.0");
+    await rename(`${missing}.gone`, missing);
+    await mirror.settle();
+    expect(await mirror.read("stable/latest.yml")).toContain("1.1.0");
+    expect(await mirror.read("stable/latest/windows-x64.exe")).toBe(await readFile(missing, "utf8"));
+    await catalog.publish(old, { ...next, yanked: true });
+    await mirror.sync();
+    expect(await mirror.read("stable/latest.yml")).toContain("1.0.0");
+    expect((await mirror.paths()).filter((file) => /1\.1\.0\.exe|latest\/windows/.test(file))).toEqual([]);
+    await mirror.settle();
+    expect(await mirror.paths()).toContain("stable/latest/windows-x64.exe");
+  }));
+
+test("never copies a file that differs from the published one", () =>
+  withCatalog(async (catalog) => {
+    const mirror = await openMirror();
+    await catalog.publish(await release(catalog, "1.0.0"));
+    await writeFile(path.join(catalog.folder, "Acme Setup 1.0.0.exe"), randomBytes(1_000));
+    await vi.waitFor(async () => {
+      await mirror.sync();
+      expect((await stateOf(mirror.folder))?.error).toMatch(/Setup 1\.0\.0\.exe: The file differs/);
+    });
+    expect(await mirror.paths()).toEqual([]);
+  }));
+
+test("catches up after an outage, in which it never wrote a half, and mends what others have changed", () =>
+  withCatalog(async (catalog) => {
+    const mirror = await openMirror();
+    const [old, next] = [await release(catalog, "1.0.0"), await release(catalog, "1.1.0")];
+    await catalog.publish(old);
+    await mirror.settle();
+    const api = path.join(mirror.folder, "api");
+    await rename(api, `${api}.away`);
+    await writeFile(api, "");
+    await catalog.publish(old, next);
+    await vi.waitFor(async () => {
+      await mirror.sync();
+      expect((await stateOf(mirror.folder))?.error).toMatch(/ENOTDIR|EEXIST/);
+    });
+    await rm(api);
+    await rename(`${api}.away`, api);
+    await mirror.settle();
+    expect(await mirror.read("stable/latest.yml")).toContain("1.1.0");
+  }));
+
+test("a process that starts copies nothing that is there, and another one takes over only when the first has ended", () =>
+  withCatalog(async (catalog) => {
+    const first = await openMirror();
+    await catalog.publish(await release(catalog, "1.0.0"));
+    await first.settle();
+    const second = await openMirror(first.folder);
+    const setup = path.join(first.folder, "api/updates/core/stable/1.0.0/windows-x64/Acme Setup 1.0.0.exe");
+    const { ino } = await stat(setup);
+    await rm(path.join(first.folder, "api/updates/core/stable/latest.yml"));
+    await mkdir(path.join(first.folder, "api/updates/gone/stable"), { recursive: true });
+    await writeFile(path.join(first.folder, "api/updates/gone/stable/latest.yml"), "version: 9.0.0");
+    await writeFile(path.join(first.folder, "index.html"), "not of the mirror");
+    await second.sync();
+    expect(await first.paths()).not.toContain("stable/latest.yml");
+    await first.close();
+    await second.settle();
+    expect(await first.paths()).toContain("stable/latest.yml");
+    expect((await stat(setup)).ino).toBe(ino);
+    expect((await readdir(path.join(first.folder, "api/updates"))).sort()).toEqual(["core"]);
+    expect(await readFile(path.join(first.folder, "index.html"), "utf8")).toBe("not of the mirror");
+  }));
