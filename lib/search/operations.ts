@@ -27,6 +27,7 @@ export const searchOperations = {
               isExact: true,
             },
           ],
+          order: null,
         },
         "Accounts by the beginning of an email": {
           results: [
@@ -39,6 +40,7 @@ export const searchOperations = {
               isExact: false,
             },
           ],
+          order: null,
         },
       },
     },

@@ -36,5 +36,15 @@ export const SearchResult = z.object({
 });
 export type SearchResult = z.infer<typeof SearchResult>;
 
-export const SearchResults = z.object({ results: z.array(SearchResult).describe("Up to 10 of each kind.") });
+/** What a provider's API says of an id that only it knows, such as that of an invoice. */
+export const OrderAnswer = z.object({
+  provider: z.string(),
+  transactions: z.array(z.string()).describe("What the id belongs to. Empty: the provider does not know it."),
+  problem: z.string().nullable().describe("Why the provider could not be asked. null: it has responded."),
+});
+
+export const SearchResults = z.object({
+  results: z.array(SearchResult).describe("Up to 10 of each kind."),
+  order: OrderAnswer.nullable().describe("null: the provider was not asked."),
+});
 export type SearchResults = z.infer<typeof SearchResults>;

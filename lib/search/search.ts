@@ -7,9 +7,10 @@ import { beginsWith, empty, sql } from "../platform/db/sql";
 import { versionPath } from "../releases/publishing/release-action";
 import { formatVersion } from "../releases/schema";
 import { eventsWithId } from "../subscriptions/admin/list-events";
+import { lookUpOrder } from "../subscriptions/admin/look-up-order";
 import { SearchKind, type SearchResult, type SearchResults } from "./schema";
 
-type Deps = Pick<Context, "catalog" | "db" | "now">;
+type Deps = Pick<Context, "billing" | "catalog" | "db" | "now">;
 /** What is searched for: the text, it as a UUID, and what it may be called as a transaction. */
 type Wanted = { text: string; uuid: string | null; transactions: string[] };
 type Found = Omit<SearchResult, "kind">;
@@ -20,18 +21,19 @@ const TOKEN = /^[0-9a-f]{8,}$/;
 
 /**
  * Finds what a text names: accounts, purchases, events, releases, devices, messages, and for admins API keys. Each by an
- * index, and at most `MAX_OF_A_KIND` of a kind.
+ * index, and at most `MAX_OF_A_KIND` of a kind. Asks the provider about an order that nothing here names.
  */
 export async function search(deps: Deps, role: "support" | "admin", query: string): Promise<SearchResults> {
   const wanted = toWanted(query);
-  if (wanted.text === "") return { results: [] };
-  const found = await Promise.all(
-    SearchKind.options.map(async (kind) => {
-      const results = kind === "api_key" && role !== "admin" ? [] : await FINDERS[kind](deps, wanted);
-      return results.map((one) => ({ kind, ...one }));
-    }),
-  );
-  return { results: found.flat() };
+  if (wanted.text === "") return { results: [], order: null };
+  const kinds = SearchKind.options.filter((kind) => kind !== "api_key" || role === "admin");
+  const found = (await Promise.all(kinds.map((kind) => findKind(deps, kind, wanted)))).flat();
+  const order = found.length === 0 ? await lookUpOrder(deps, wanted.text) : null;
+  const transactions = order?.transactions ?? [];
+  return {
+    results: transactions.length > 0 ? await findKind(deps, "purchase", { ...wanted, transactions }) : found,
+    order,
+  };
 }
 
 /** Marks that change the direction of a text, or have no width (Unicode, 23.2). Mails and chats add them to what is copied. */
@@ -209,6 +211,10 @@ async function findKeys({ db, now }: Deps, { text, uuid }: Wanted): Promise<Foun
     path: `/console/settings/keys?prefix=${row.prefix}`,
     isExact: uuid !== null || row.prefix === prefix,
   }));
+}
+
+async function findKind(deps: Deps, kind: SearchResult["kind"], wanted: Wanted): Promise<SearchResult[]> {
+  return (await FINDERS[kind](deps, wanted)).map((one) => ({ kind, ...one }));
 }
 
 const FINDERS: Record<SearchResult["kind"], (deps: Deps, wanted: Wanted) => Found[] | Promise<Found[]>> = {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { newId } from "@/lib/platform/db/ids";
-import type { SearchResult } from "@/lib/search/schema";
+import type { SearchResult, SearchResults } from "@/lib/search/schema";
 import { search } from "@/lib/search/search";
 import { newAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
@@ -17,6 +17,8 @@ import {
   initialPurchase,
   storedEvent,
 } from "@/tests/support/subscriptions/billing";
+import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
+import { send } from "@/tests/support/subscriptions/revenuecat";
 import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 
 const tokens = { admin: "", support: "", user: "" };
@@ -168,6 +170,88 @@ test("a search finds an account by the email that it had until lately, which is 
   const change = { accountId: id, oldEmail, newEmail: email, confirmTokenHash: randomUUID(), ...times };
   await ctx().db.emailChange.create({ data: change });
   expect(await find(oldEmail)).toMatchObject([{ id, title: email, detail: `formerly ${oldEmail}`, isExact: false }]);
+});
+
+describe("a search asks the provider whose id a receipt has", () => {
+  /** A fake that knows one order, and what the search finds by its id. */
+  async function findOrder(id: string, respond: Parameters<Awaited<ReturnType<typeof startProvider>>["respond"]>[0]) {
+    const provider = await startProvider();
+    onTestFinished(() => void provider.close());
+    provider.respond(respond);
+    const found = await withKeys(provider.url, async () => (await request(id, tokens.support)).json());
+    return {
+      ...(found as SearchResults),
+      requests: provider.requests.map(({ url }) => `${url.pathname}${url.search}`),
+    };
+  }
+
+  const purchaseOf = async (transaction: string) => {
+    const event = billingEvent("INITIAL_PURCHASE", { original_transaction_id: transaction });
+    await deliverOk(event);
+    return `/console/billing/purchases/${(await storedEvent(event.id))?.purchaseId}`;
+  };
+
+  const subscription = `sub_${uuidDigits()}`;
+  const invoice = {
+    id: "in_1MtHbELkdIwHu7ixl4OzzPMv",
+    object: "invoice",
+    parent: { quote_details: null, subscription_details: { metadata: {}, subscription }, type: "subscription_details" },
+  };
+  const paid = { type: "payment_intent", payment_intent: "pi_3MtwBwLkdIwHu7ix28a3tqPa" };
+  const jws = ["e30", Buffer.from(JSON.stringify({ originalTransactionId: subscription })).toString("base64url"), "x"];
+
+  test.each<[string, string, object]>([
+    [invoice.id, `/v1/invoices/${invoice.id}`, invoice],
+    ["in_1MtHbELkdIwHu7ixl4OzzPMw", "/v1/invoices/in_1MtHbELkdIwHu7ixl4OzzPMw", { object: "invoice", subscription }],
+    [
+      paid.payment_intent,
+      "/v1/invoice_payments",
+      { object: "list", data: [{ object: "invoice_payment", payment: paid, invoice }] },
+    ],
+    [
+      "txn_01hen7bxc1p8ep4yk7n5jbzk9r",
+      "/transactions/txn_01hen7bxc1p8ep4yk7n5jbzk9r",
+      { data: { subscription_id: subscription } },
+    ],
+    ["MK5TTTVWJH", "/inApps/v1/lookup/MK5TTTVWJH", { status: 0, signedTransactions: [jws.join(".")] }],
+  ])("%s", async (id, path, response) => {
+    const purchase = await purchaseOf(subscription);
+    const { results, order, requests } = await findOrder(id, () => response);
+    expect(requests[0]?.split("?")[0]).toBe(path);
+    expect(results.filter((one) => one.path === purchase && one.isExact)).toHaveLength(1);
+    expect(order).toMatchObject({ transactions: [subscription], problem: null });
+  });
+
+  test("and says that it does not know it, or knows a purchase of which nothing was received", async () => {
+    const unknown = await findOrder("MK5TTTVWJH", () => ({ status: 1 }));
+    expect(unknown).toMatchObject({ results: [], order: { provider: "Apple", transactions: [], problem: null } });
+    const missing = await findOrder(invoice.id, (_, response) =>
+      send(response, 404, { error: { code: "resource_missing" } }),
+    );
+    expect(missing).toMatchObject({ results: [], order: { provider: "Stripe", transactions: [], problem: null } });
+    const other = { data: { subscription_id: "sub_of_nobody" } };
+    const lost = await findOrder("txn_01hen7bxc1p8ep4yk7n5jbzk9r", () => other);
+    expect(lost).toMatchObject({ results: [], order: { provider: "Paddle", transactions: ["sub_of_nobody"] } });
+  });
+
+  test.each([[401], [429], [500]])("and says why it failed: status %i, another form, or no key", async (status) => {
+    const { order } = await findOrder(invoice.id, (_, response) => send(response, status, {}));
+    expect(order?.problem).toContain(`Stripe: the billing provider returned status ${status}`);
+    const forms = [
+      await findOrder(invoice.id, () => []),
+      await findOrder("MK5TTTVWJH", () => ({ status: 0, signedTransactions: ["x"] })),
+    ];
+    for (const { results, ...one } of forms) expect([results, one.order?.problem]).toEqual([[], expect.any(String)]);
+    const without = (await (await request(invoice.id, tokens.support)).json()) as SearchResults;
+    expect(without.order?.problem).toContain("BILLING_STRIPE_API_KEY is not set");
+  });
+
+  test("but not for an id that is found, and not for a name", async () => {
+    const { id } = await newAccount();
+    await ctx().db.accountAlias.create({ data: { accountId: id, appUserId: "in_00000000" } });
+    expect(await findOrder("in_00000000", () => invoice)).toMatchObject({ order: null, requests: [] });
+    expect(await findOrder("Maximilian", () => invoice)).toMatchObject({ results: [], order: null, requests: [] });
+  });
 });
 
 describe("a search", () => {

@@ -1,6 +1,7 @@
 import { redirect } from "next/navigation";
-import { SearchKind, SearchQuery, type SearchResult } from "@/lib/search/schema";
+import { SearchKind, SearchQuery, type SearchResult, type SearchResults } from "@/lib/search/schema";
 import { search } from "@/lib/search/search";
+import { Notice } from "../../(web)/components/notice";
 import { PageHead } from "../components/headings";
 import { EmptyState } from "../components/states";
 import { type Column, List } from "../components/table";
@@ -34,7 +35,7 @@ const COLUMNS: Column<SearchResult>[] = [
 ];
 
 export default consolePage({ query: SearchQuery.partial() }, async ({ ctx, operator, query: { query = "" } }) => {
-  const { results } = await search(ctx, hasRole(operator, "admin") ? "admin" : "support", query);
+  const { results, order } = await search(ctx, hasRole(operator, "admin") ? "admin" : "support", query);
   const [exact, ...others] = new Set(results.flatMap(({ isExact, path }) => (isExact ? path : [])));
   if (exact !== undefined && others.length === 0) redirect(exact);
   return (
@@ -43,6 +44,9 @@ export default consolePage({ query: SearchQuery.partial() }, async ({ ctx, opera
       {SearchKind.options.map((kind) => (
         <Results key={kind} kind={kind} query={query} results={results.filter((one) => one.kind === kind)} />
       ))}
+      {order && results.length === 0 && (
+        <Notice kind={order.problem === null ? "info" : "error"}>{describeOrder(order)}</Notice>
+      )}
       {results.length === 0 && (
         <EmptyState title={query === "" ? "Search for anything that has a name or an ID" : "Nothing was found"}>
           By how an email, a name, a device’s token or an API key begins; or by a whole ID of an account, a purchase, an
@@ -52,6 +56,12 @@ export default consolePage({ query: SearchQuery.partial() }, async ({ ctx, opera
     </>
   );
 });
+
+function describeOrder({ provider, transactions, problem }: NonNullable<SearchResults["order"]>): string {
+  if (problem !== null) return `${provider} could not be asked about this order. ${problem}`;
+  if (transactions.length === 0) return `${provider} does not know this order.`;
+  return `${provider} knows this order, of ${transactions.join(", ")}, but no event of it was received.`;
+}
 
 type Props = { kind: SearchResult["kind"]; query: string; results: SearchResult[] };
 

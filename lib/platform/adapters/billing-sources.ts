@@ -24,6 +24,9 @@ export type BillingApis = {
       until: number;
       after: string | null;
     }) => Promise<unknown>;
+    getInvoice: (id: string) => Promise<unknown>;
+    /** Those of a PaymentIntent, with their invoices. */
+    listInvoicePayments: (paymentIntentId: string) => Promise<unknown>;
   } | null;
   paddle: {
     environment: "PRODUCTION" | "SANDBOX";
@@ -37,6 +40,7 @@ export type BillingApis = {
   appStore: {
     getStatuses: (transactionId: string) => Promise<unknown>;
     getTransaction: (transactionId: string) => Promise<unknown>;
+    lookUpOrder: (orderId: string) => Promise<unknown>;
     /** What Apple has sent about an app, between two times in milliseconds. */
     getNotifications: (
       bundleId: string,
@@ -89,6 +93,11 @@ function openStripe({ BILLING_STRIPE_API_KEY: key, BILLING_STRIPE_API_URL: url }
         query.append(name, value);
       return get("events", query);
     },
+    getInvoice: (id) => get(`invoices/${encodeURIComponent(id)}`).catch(nullIfUnknown),
+    listInvoicePayments: (id) => {
+      const payment = { "payment[type]": "payment_intent", "payment[payment_intent]": id };
+      return get("invoice_payments", { ...payment, "expand[]": "data.invoice" }).catch(nullIfUnknown);
+    },
   };
 }
 
@@ -117,16 +126,20 @@ function openAppStore(config: Config): BillingApis["appStore"] {
   if (key === undefined) return null;
   const request = (bundleId: string, path: string, body?: object) =>
     getJson(`${withoutSlash(url)}/inApps/v1/${path}`, appStoreToken(config, key, bundleId), TIMEOUT_MS, body);
-  const ofAnyApp = (kind: string) => async (transactionId: string) => {
-    for (const { bundleId } of apps) {
-      const found = await request(bundleId, `${kind}/${encodeURIComponent(transactionId)}`).catch(nullIfUnknown);
-      if (found !== null) return found;
-    }
-    return null;
-  };
+  const ofAnyApp =
+    (kind: string, isFound = (found: unknown): boolean => found !== null) =>
+    async (id: string) => {
+      for (const { bundleId } of apps) {
+        const found = await request(bundleId, `${kind}/${encodeURIComponent(id)}`).catch(nullIfUnknown);
+        if (isFound(found)) return found;
+      }
+      return null;
+    };
   return {
     getStatuses: ofAnyApp("subscriptions"),
     getTransaction: ofAnyApp("transactions"),
+    // "OrderLookupStatus": 0 if the order is one of the app.
+    lookUpOrder: ofAnyApp("lookup", (found) => Object(found).status === 0),
     getNotifications: (bundleId, span, paginationToken) => {
       const query = new URLSearchParams(paginationToken ? { paginationToken } : {});
       return request(bundleId, `notifications/history?${query}`, span);

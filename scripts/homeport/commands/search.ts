@@ -7,6 +7,8 @@ export const defineSearch: DefineCommandGroup = (search) => {
 };
 
 async function find({ api, output }: CommandContext, text: string): Promise<void> {
-  const { results } = await api.call("search", { query: checked(SearchQuery, { query: text }, { query: "TEXT" }) });
+  const query = checked(SearchQuery, { query: text }, { query: "TEXT" });
+  const { results, order } = await api.call("search", { query });
+  if (order?.problem) output.note(`${order.provider} could not be asked. ${order.problem}`);
   output.table(results, "Nothing was found.", { kind: "kind", id: "id", title: "title", details: "detail" });
 }
