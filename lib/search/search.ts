@@ -38,7 +38,8 @@ export async function search(deps: Deps, role: "support" | "admin", query: strin
 
 /** Marks that change the direction of a text, or have no width (Unicode, 23.2). Mails and chats add them to what is copied. */
 const INVISIBLE = /[\u200B\u200E\u200F\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/g;
-const QUOTES = /^["'“”„‘’«»‹›`(<[{#]+|["'“”„‘’«»‹›`)>\]},;]+$/g;
+const OPENING = "\"'“”„‘’«»‹›`(<[{#";
+const CLOSING = "\"'“”„‘’«»‹›`)>]},;";
 
 /** Takes an id as people copy it: in quotes, as "Order ID: …" or, of an email, as "Ann <ann@example.com>". */
 function toWanted(query: string): Wanted {
@@ -47,9 +48,16 @@ function toWanted(query: string): Wanted {
     .replace(/[\s\p{Cc}]+/gu, " ")
     .trim();
   const [, labeled] = /^[\p{L} .]{1,40}[:#] +(\S+)$/u.exec(line) ?? [];
-  const [, email] = /<([^<>\s]+@[^<>\s]+)>$/.exec(line) ?? [];
-  const text = (email ?? labeled ?? line).replace(QUOTES, "").trim();
+  const [, email] = /<([^<>\s@]+@[^<>\s@]+)>$/.exec(line) ?? [];
+  const text = withoutQuotes(email ?? labeled ?? line).trim();
   return { text, uuid: isUuid(text) ? text.toLowerCase() : null, transactions: transactionsOf(text) };
+}
+
+function withoutQuotes(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && OPENING.includes(text.charAt(start))) start += 1;
+  while (end > start && CLOSING.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(start, end);
 }
 
 /** Google Play's order id. That of a renewal is the first one with a number after two dots ("Order IDs"). */

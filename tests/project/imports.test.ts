@@ -234,6 +234,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/db/batch-write",
     "lib/platform/db/clock",
     "lib/platform/db/queue",
+    "lib/platform/keys",
     "lib/principal",
     "lib/webhooks/events",
   ],

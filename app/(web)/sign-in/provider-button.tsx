@@ -6,7 +6,13 @@ type Props = { id: string; callbackUrl: string; children: ReactNode };
 
 /** Leads to a provider's sign-in: at once, or after the notice that AUTH_LEAVING_NOTICE asks for. With the provider's logo. */
 export function ProviderButton({ id, callbackUrl, children }: Props) {
-  if (!pageContext().config.AUTH_LEAVING_NOTICE) return <ProviderForm {...{ id, callbackUrl, children }} />;
+  if (!pageContext().config.AUTH_LEAVING_NOTICE) {
+    return (
+      <ProviderForm id={id} callbackUrl={callbackUrl}>
+        {children}
+      </ProviderForm>
+    );
+  }
   return (
     <a className={`button provider ${id}`} href={`/leaving?${new URLSearchParams({ provider: id, callbackUrl })}`}>
       <ProviderLogo id={id} />
