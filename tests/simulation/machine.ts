@@ -15,6 +15,7 @@ type Timer = { id: number; atMs: number; everyMs: number | null; run: () => void
 
 const require = createRequire(import.meta.url);
 const real = {
+  setTimeout: globalThis.setTimeout,
   setImmediate: globalThis.setImmediate,
   Date: globalThis.Date,
   performanceNow: performance.now.bind(performance),
@@ -36,6 +37,8 @@ const state = {
 };
 
 export const machine = {
+  /** Waits a little on the real clock: for what Node does on its threads that cannot be counted. */
+  linger: () => new Promise<void>((resolve) => real.setTimeout(resolve, 2)),
   realNowMs: () => real.performanceNow(),
   nowMs: () => EPOCH_MS + Math.floor(state.elapsedMs) + state.stepMs,
   elapsedMs: () => state.elapsedMs,
@@ -80,7 +83,8 @@ export const machine = {
     for (let calm = 0; calm < 2; ) {
       const before = state.activity;
       await new Promise<void>((resolve) => real.setImmediate(resolve));
-      const isCalm = state.immediates === 0 && state.inFlight === 0 && state.activity === before;
+      const isCalm =
+        state.immediates === 0 && state.inFlight === 0 && state.activity === before && !hasActiveRequests();
       calm = isCalm ? calm + 1 : 0;
     }
   },
@@ -94,6 +98,9 @@ export const machine = {
     syncBuiltinESMExports();
   },
 };
+
+/** Whether Node reads or writes a file on its threads: also for those who had its functions before they were replaced. */
+const hasActiveRequests = () => process.getActiveResourcesInfo().some((name) => /Req/.test(name));
 
 function installClock() {
   class VirtualDate extends real.Date {
@@ -278,12 +285,25 @@ function installCounters() {
     fs[name] = withCallback(fs[name]);
   for (const name of ["hkdf", "scrypt", "pbkdf2", "sign", "verify", "generateKeyPair", "generateKey"])
     crypto[name] = withCallback(crypto[name]);
+  const zlib = require("node:zlib");
+  for (const name of [
+    "gzip",
+    "gunzip",
+    "deflate",
+    "inflate",
+    "deflateRaw",
+    "inflateRaw",
+    "brotliCompress",
+    "brotliDecompress",
+  ])
+    zlib[name] = withCallback(zlib[name]);
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle);
   for (const name of Object.getOwnPropertyNames(subtle)) {
     const method = Object.getOwnPropertyDescriptor(subtle, name)?.value;
     if (name !== "constructor" && typeof method === "function")
       Object.defineProperty(subtle, name, { value: counted(method) });
   }
+  Object.assign(globalThis, { countedImport: counted((load: () => Promise<unknown>) => load()) });
   WebAssembly.instantiate = counted(WebAssembly.instantiate);
 }
 

@@ -40,6 +40,10 @@ export function createRandom(...seeds: number[]) {
       }
       return shuffled;
     },
+    uuid: () => {
+      const hex = Array.from({ length: 8 }, () => (next() & 0xffff).toString(16).padStart(4, "0"));
+      return `${hex[0]}${hex[1]}-${hex[2]}-4${hex[3]?.slice(1)}-8${hex[4]?.slice(1)}-${hex[5]}${hex[6]}${hex[7]}`;
+    },
     bytes: (target: Uint8Array) => {
       for (let i = 0; i < target.length; i++) target[i] = next() & 255;
     },

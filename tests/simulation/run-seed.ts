@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { Disk } from "./disk";
 import { machine } from "./machine";
 import { Model, Violation } from "./model";
-import { checkAll, operations, readEmails, type Step } from "./operations";
+import { checkAll, deliverRest, operations, readEmails, setUp } from "./operations/all";
+import { Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
 import { World } from "./world";
 
@@ -14,11 +15,11 @@ export type SeedInput = {
   /** The steps to run; the others are left out. */
   steps: number[] | null;
   length: number;
-  withTrace: boolean;
   modules: Map<number, WebAssembly.Module>;
 };
 export type SeedResult = {
   seed: number;
+  length: number;
   operations: number;
   faults: number;
   coverage: Record<string, number>;
@@ -56,7 +57,17 @@ export async function runSeed(input: SeedInput, folder: string, disk: Disk): Pro
   }
   const { operations, faults, coverage, trace } = run;
   const hash = createHash("sha256").update(trace.join("\n")).digest("hex").slice(0, 16);
-  return { seed: input.seed, operations, faults, coverage, ms: machine.realNowMs() - startedMs, hash, trace, failure };
+  return {
+    seed: input.seed,
+    length: input.length,
+    operations,
+    faults,
+    coverage,
+    ms: machine.realNowMs() - startedMs,
+    hash,
+    trace,
+    failure,
+  };
 }
 
 class Run {
@@ -78,11 +89,12 @@ class Run {
     this.#input = input;
     this.#world = world;
     this.#plan = planOf(createRandom(input.seed));
-    world.onFault = (operation, fault) => {
+    world.onWebhook = (id, type, accountId) => this.#model.sawDelivery(id, type, accountId);
+    world.onFault = (operation, fault, detail) => {
       this.faults += 1;
       const key = `${operation}|${fault}`;
       this.coverage[key] = (this.coverage[key] ?? 0) + 1;
-      this.note(`  fault: ${fault} (${operation})`);
+      this.note(`  fault: ${fault} (${operation}): ${detail}`);
     };
   }
 
@@ -97,6 +109,9 @@ class Run {
   async all(): Promise<void> {
     const { steps, length, seed } = this.#input;
     await this.#world.open();
+    this.#isCalm = true;
+    await this.#run(createRandom(seed), () => setUp(this.#newStep(createRandom(seed))));
+    this.#isCalm = false;
     for (const step of steps ?? Array.from({ length }, (_, i) => i)) {
       this.step = step;
       await this.#runStep(createRandom(seed, step + 1));
@@ -113,15 +128,18 @@ class Run {
     await this.#proceed(random, releases);
   }
 
-  #start(random: Random): void {
-    const faultsBefore = this.faults;
-    const step: Step = {
-      world: this.#world,
-      model: this.#model,
+  #newStep(random: Random): Step {
+    return new Step(
+      this.#world,
+      this.#model,
       random,
-      note: (text) => this.note(text),
-      faults: () => this.faults - faultsBefore,
-    };
+      (text) => this.note(text),
+      () => this.faults,
+    );
+  }
+
+  #start(random: Random): void {
+    const step = this.#newStep(random);
     const operation = random.weighted(operations);
     const { life } = this.#world;
     const promise = operation.start(step);
@@ -156,10 +174,18 @@ class Run {
         if (!gate) continue;
         const faults = World.faultsOf(gate.port);
         const isFaulty = !this.#isCalm && faults.length > 0 && random.chance(faultChance);
+        if (process.env.SIMULATION_GATES)
+          this.note(
+            `    ${gate.port} of ${this.#world.gates.length}: ${gate.detail.replace(/\s+/g, " ").slice(0, 80)}`,
+          );
         this.#world.releaseGate(gate, isFaulty ? random.pick(faults) : null);
         released += 1;
-      } else if (this.#running > 0) machine.pass(Math.max(1, machine.nextTimerMs()));
-      else return;
+      } else if (this.#running > 0) {
+        await machine.linger();
+        await machine.quiet();
+        if (this.#world.gates.length > 0 || this.#running === 0) continue;
+        machine.pass(Math.max(1, machine.nextTimerMs()));
+      } else return;
     }
   }
 
@@ -186,19 +212,13 @@ class Run {
     const random = createRandom(this.#input.seed, 0xd3a1);
     this.#isCalm = true;
     await this.#proceed(random, Number.POSITIVE_INFINITY);
+    await this.#run(random, () => deliverRest(this.#newStep(random)));
     for (const seconds of DRAIN_SECONDS) {
       machine.pass(seconds * SECOND_MS);
       await this.#proceed(random, Number.POSITIVE_INFINITY);
       if ((await this.#run(random, () => this.#world.countWork())) === 0) break;
     }
-    const faultsBefore = this.faults;
-    const step: Step = {
-      world: this.#world,
-      model: this.#model,
-      random,
-      note: (text) => this.note(text),
-      faults: () => this.faults - faultsBefore,
-    };
+    const step = this.#newStep(random);
     await this.#run(random, () => checkAll(step));
   }
 

@@ -8,10 +8,10 @@ import type { SeedInput } from "./run-seed";
 
 /** Runs one seed in a thread of its own: no module, timer or file of another seed is left in it. */
 async function main(): Promise<void> {
-  const input = workerData as SeedInput | { task: "template"; folder: string };
+  const input = workerData as SeedInput | { task: "template"; folder: string; sql?: string };
   if (input.task === "template") {
     const { createTemplate } = await import("./template");
-    await createTemplate(input.folder);
+    await createTemplate(input.folder, input.sql);
     parentPort?.postMessage("done");
     return;
   }

@@ -1,50 +1,99 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
+import type { Mutation } from "./mutations/mutation";
 import type { SeedInput, SeedResult } from "./run-seed";
 
-const { values } = parseArgs({
+const { values: options } = parseArgs({
   options: {
-    seeds: { type: "string", default: "20" },
+    seeds: { type: "string" },
     from: { type: "string" },
     minutes: { type: "string" },
+    /** How many steps a seed has. */
+    steps: { type: "string", default: "250" },
+    /** Replays one seed. `only` is what shrinking has printed. */
     seed: { type: "string" },
-    steps: { type: "string", default: "400" },
+    only: { type: "string" },
     trace: { type: "boolean", default: false },
+    /** Runs the seeds that have failed before, too. */
+    known: { type: "boolean", default: false },
+    /** Runs each seed twice, and compares the traces. */
+    twice: { type: "boolean", default: false },
+    mutations: { type: "boolean", default: false },
+    limit: { type: "string" },
+    /** The mutations whose name contains it. */
+    name: { type: "string", default: "" },
   },
 });
 
 const CACHE = path.resolve("node_modules/.cache/simulation");
+const MUTATIONS = path.resolve("tests/simulation/mutations");
+const KNOWN = "tests/simulation/seeds.json";
+const PGLITE = "node_modules/@electric-sql/pglite/dist/pglite.wasm";
+const MINUTE_MS = 60_000;
+/** What one mutation may take, and how long a failure is shrunk. */
+const MUTATION_MS = 5 * MINUTE_MS;
+const SHRINK_MS = 2 * MINUTE_MS;
 
-/** The service and the simulation in one file, as the sources are now. */
-async function bundle(): Promise<string> {
-  const outdir = path.join(CACHE, `build-${process.pid}`);
+/** Node loads modules on its threads: counts those that the service loads while it runs. Applies a mutation. */
+const sources = (mutation: Mutation | null): Plugin => ({
+  name: "sources",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /\/(?:lib|app)\/.*\.ts$/ }, ({ path: file }) => {
+      let contents = readFileSync(file, "utf8");
+      if (mutation?.file === path.relative(".", file)) contents = applied(mutation, contents);
+      const dynamic = /(?<!typeof )\bimport\((?:\/\*.*?\*\/ )*("[^"]+")\)(?!\.[A-Z])/g;
+      return { contents: contents.replace(dynamic, "globalThis.countedImport(() => import($1))"), loader: "ts" };
+    });
+  },
+});
+
+function applied({ file = "", search = "", replace = "" }: Mutation, source: string): string {
+  if (source.split(search).length !== 2) throw new Error(`${file} does not contain once: ${search}`);
+  return source.replace(search, () => replace);
+}
+
+/** The service and the simulation, as the sources are now, and a migrated database. */
+async function prepare(mutation: Mutation | null = null) {
+  mkdirSync(CACHE, { recursive: true });
+  const outdir = mkdtempSync(path.join(CACHE, "build-"));
+  const folder = mkdtempSync("/dev/shm/homeport-simulation-");
   await build({
     entryPoints: ["tests/simulation/seed.ts"],
     outdir,
     outExtension: { ".js": ".mjs" },
     bundle: true,
+    plugins: [sources(mutation)],
     splitting: true,
     packages: "external",
     platform: "node",
     format: "esm",
     target: "node20",
     sourcemap: "inline",
-    tsconfig: "tsconfig.json",
     logLevel: "error",
   });
-  return path.join(outdir, "seed.mjs");
+  const script = path.join(outdir, "seed.mjs");
+  const template = path.join(folder, "template");
+  await inThread(script, { task: "template", folder: template, sql: mutation?.sql });
+  const pglite = readFileSync(PGLITE);
+  const modules = new Map([[pglite.byteLength, await WebAssembly.compile(pglite)]]);
+  return {
+    run: (seed: number, steps: number[] | null = null, length = Number(options.steps)): Promise<SeedResult> =>
+      inThread(script, { task: "seed", seed, steps, length, template, folder, modules } satisfies SeedInput),
+    close: () => {
+      for (const place of [outdir, folder]) rmSync(place, { recursive: true, force: true });
+    },
+  };
 }
 
-function run<T>(script: string, data: object): Promise<T> {
+type Prepared = Awaited<ReturnType<typeof prepare>>;
+
+function inThread<T>(script: string, workerData: object): Promise<T> {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(script, {
-      workerData: data,
-      execArgv: values.trace ? ["--enable-source-maps"] : [],
-      env: { ...process.env, NODE_ENV: "production" },
-    });
+    const execArgv = options.trace ? ["--enable-source-maps"] : [];
+    const worker = new Worker(script, { workerData, execArgv, env: { ...process.env, NODE_ENV: "production" } });
     worker.once("message", (message: T) => {
       resolve(message);
       void worker.terminate();
@@ -54,52 +103,144 @@ function run<T>(script: string, data: object): Promise<T> {
   });
 }
 
-async function compiledModules(): Promise<Map<number, WebAssembly.Module>> {
-  const pglite = readFileSync("node_modules/@electric-sql/pglite/dist/pglite.wasm");
-  return new Map([[pglite.byteLength, await WebAssembly.compile(pglite)]]);
+/** Leaves out steps as long as the rest fails in the same way. Returns the steps that are left. */
+async function shrink(prepared: Prepared, { seed, failure, length }: SeedResult): Promise<number[]> {
+  const until = performance.now() + SHRINK_MS;
+  let steps = Array.from({ length: Math.min((failure?.step ?? length) + 1, length) }, (_, i) => i);
+  for (let size = Math.ceil(steps.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let start = 0; start < steps.length && performance.now() < until; ) {
+      const rest = [...steps.slice(0, start), ...steps.slice(start + size)];
+      const result = await prepared.run(seed, rest);
+      if (result.failure?.check === failure?.check) steps = rest;
+      else start += size;
+    }
+  }
+  return steps;
 }
 
-async function main(): Promise<void> {
-  mkdirSync(CACHE, { recursive: true });
-  const script = await bundle();
-  const folder = mkdtempSync("/dev/shm/homeport-simulation-");
-  try {
-    const template = path.join(folder, "template");
-    await run(script, { task: "template", folder: template });
-    const modules = await compiledModules();
-    const first = values.seed ?? values.from ?? String(Math.floor(Math.random() * 2 ** 32));
-    const count = values.seed ? 1 : Number(values.seeds);
-    let failures = 0;
-    for (let i = 0; i < count; i++) {
-      const input: SeedInput = {
-        task: "seed",
-        seed: Number(first) + i,
-        template,
-        folder,
-        steps: null,
-        length: Number(values.steps),
-        withTrace: values.trace,
-        modules,
-      };
-      const result = await run<SeedResult>(script, input);
-      const { seed, operations, faults, ms, hash, trace, failure } = result;
-      const rate = Math.round(operations / (ms / 1000));
-      print(
-        `seed ${seed}  ${operations} operations, ${rate}/s, ${faults} faults, trace ${hash}${failure ? `  FAILED: ${failure.check}` : ""}`,
-      );
-      if (failure) failures += 1;
-      if (values.trace || failure) print((values.trace ? trace : trace.slice(-40)).join("\n"));
-      if (failure) print(failure.message);
+const rateOf = ({ operations, ms }: { operations: number; ms: number }) => Math.round(operations / (ms / 1000));
+
+async function runSeeds(): Promise<number> {
+  const prepared = await prepare();
+  const from = Number(options.seed ?? options.from ?? Math.floor(Math.random() * 2 ** 31));
+  const count = options.seed ? 1 : Number(options.seeds ?? (options.minutes ? Number.POSITIVE_INFINITY : 20));
+  const until = performance.now() + (options.minutes ? Number(options.minutes) * MINUTE_MS : Number.POSITIVE_INFINITY);
+  const known: { seed: number; steps: number }[] = options.known ? JSON.parse(readFileSync(KNOWN, "utf8")) : [];
+  const totals = { operations: 0, faults: 0, ms: 0, seeds: 0, failures: 0 };
+  const coverage: Record<string, number> = {};
+  const runOne = async (seed: number, length?: number) => {
+    const steps = options.only?.split(",").map(Number) ?? null;
+    const result = await prepared.run(seed, steps, length);
+    const { operations, faults, ms, hash, failure } = result;
+    totals.seeds += 1;
+    totals.operations += operations;
+    totals.faults += faults;
+    totals.ms += ms;
+    for (const [key, times] of Object.entries(result.coverage)) coverage[key] = (coverage[key] ?? 0) + times;
+    const outcome = failure ? `FAILED: ${failure.check}` : "ok";
+    print(
+      `seed ${seed}  ${operations} operations  ${rateOf(result)} operations/s  ${faults} faults  ${hash}  ${outcome}`,
+    );
+    if (options.twice && (await prepared.run(seed, steps, length)).hash !== hash) {
+      print(`seed ${seed} has another trace the second time`);
+      totals.failures += 1;
     }
-    process.exitCode = failures > 0 ? 1 : 0;
+    if (options.trace) print(result.trace.join("\n"));
+    if (!failure) return;
+    totals.failures += 1;
+    print(failure.message);
+    if (!options.trace) await printShrunk(prepared, result);
+  };
+  try {
+    for (const { seed, steps } of known) await runOne(seed, steps);
+    for (let i = 0; i < count && performance.now() < until; i++) await runOne(from + i);
   } finally {
-    rmSync(folder, { recursive: true, force: true });
-    rmSync(path.dirname(script), { recursive: true, force: true });
+    prepared.close();
   }
+  printCoverage(coverage);
+  print(
+    `${totals.seeds} seeds, ${totals.operations} operations, ${rateOf(totals)} operations/s, ${totals.faults} faults`,
+  );
+  return totals.failures;
+}
+
+async function printShrunk(prepared: Prepared, result: SeedResult): Promise<void> {
+  const steps = await shrink(prepared, result);
+  const { trace } = await prepared.run(result.seed, steps);
+  print(`The shortest that was found has ${steps.length} of ${result.length} steps:\n${trace.slice(-60).join("\n")}`);
+  print(`npm run simulate -- --seed ${result.seed} --steps ${result.length} --only ${steps.join(",")} --trace`);
+}
+
+/** Operations by faults: how often each fault happened during each operation. */
+function printCoverage(coverage: Record<string, number>): void {
+  const cells = Object.entries(coverage).map(([key, times]) => [...key.split("|"), String(times)]);
+  const faults = [...new Set(cells.map(([, fault]) => fault ?? ""))].sort();
+  const operations = [...new Set(cells.map(([operation]) => operation ?? ""))].sort();
+  const row = (name: string, values: string[]) => `${name.padEnd(34)}${values.map((one) => one.padStart(11)).join("")}`;
+  print(
+    `\n${row(
+      "",
+      faults.map((fault) => fault.split(" ")[0] ?? ""),
+    )}`,
+  );
+  print(
+    row(
+      "",
+      faults.map((fault) => fault.split(" ")[1] ?? ""),
+    ),
+  );
+  for (const operation of operations)
+    print(
+      row(
+        operation,
+        faults.map((fault) => String(coverage[`${operation}|${fault}`] ?? "·")),
+      ),
+    );
+}
+
+/** Puts in each mutation, and runs seeds until one fails. */
+async function runMutations(): Promise<number> {
+  const until = performance.now() + Number(options.minutes ?? Number.POSITIVE_INFINITY) * MINUTE_MS;
+  const names = readdirSync(MUTATIONS).filter((file) => file !== "mutation.ts" && file.includes(options.name));
+  const chosen = names.slice(0, Number(options.limit ?? names.length));
+  let missed = 0;
+  for (const file of chosen) {
+    const name = file.replace(/\.ts$/, "");
+    if (performance.now() >= until) {
+      print(`${name.padEnd(36)} not run: the time is over`);
+      missed += 1;
+      continue;
+    }
+    const { mutation } = (await import(path.join(MUTATIONS, file))) as { mutation: Mutation };
+    const found = await findMutation(mutation, Math.min(until, performance.now() + MUTATION_MS));
+    const took = `${found.seeds} seeds, ${found.seconds} s`;
+    print(`${name.padEnd(36)} ${found.check ? `found after ${took}: ${found.check}` : `NOT FOUND after ${took}`}`);
+    if (!found.check) missed += 1;
+  }
+  print(`${chosen.length - missed} of ${chosen.length} mutations were found`);
+  return missed;
+}
+
+async function findMutation(mutation: Mutation, until: number) {
+  const startedMs = performance.now();
+  const prepared = await prepare(mutation);
+  let [check, seeds] = ["", 0];
+  try {
+    for (let seed = Number(options.from ?? 1); check === "" && performance.now() < until; seed++) {
+      seeds += 1;
+      check = await prepared.run(seed).then(
+        ({ failure }) => failure?.check ?? "",
+        (error: Error) => `the service does not start: ${error.message}`,
+      );
+    }
+  } finally {
+    prepared.close();
+  }
+  return { check, seeds, seconds: Math.round((performance.now() - startedMs) / 1000) };
 }
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-void main();
+process.exitCode = (await (options.mutations ? runMutations() : runSeeds())) > 0 ? 1 : 0;

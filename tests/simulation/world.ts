@@ -17,6 +17,7 @@ import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/
 import type { Email } from "@/lib/platform/mail/emails";
 import type { Disk } from "./disk";
 import { machine } from "./machine";
+import { installNetwork, type OutgoingRequest, type OutgoingResponse } from "./network";
 import type { Random } from "./random";
 
 const BASE_URL = "https://sim.example.com";
@@ -29,7 +30,7 @@ const OAUTH_CLIENTS = [
 /** A place where code of the service waits for something outside of it, until the simulation lets it go on. */
 export type Gate = { port: Port; detail: string; operation: string; resume: (fault: Fault | null) => void };
 export type Port = "statement" | "commit" | "sync" | "mail" | "push" | "fetch";
-export type Fault = "before" | "after" | "conflict" | "refused" | "timeout";
+export type Fault = "before" | "after" | "conflict" | "refused" | "timeout" | "busy";
 
 /** Which faults a port can have. `after`: it took effect although it failed. */
 const FAULTS: Record<Port, readonly Fault[]> = {
@@ -37,8 +38,8 @@ const FAULTS: Record<Port, readonly Fault[]> = {
   commit: ["before", "after", "conflict"],
   sync: [],
   mail: ["refused", "after", "timeout"],
-  push: ["refused", "after", "timeout"],
-  fetch: ["refused", "after", "timeout"],
+  push: ["refused", "after", "timeout", "busy"],
+  fetch: ["refused", "after", "timeout", "busy"],
 };
 
 /** What the code that runs now belongs to. */
@@ -57,6 +58,8 @@ export type Sent = {
   body?: string;
   token?: string;
   cookie?: string;
+  /** Who runs a command on this machine. */
+  operator?: string;
   headers?: Record<string, string>;
 };
 // biome-ignore lint/suspicious/noExplicitAny: the body of any response
@@ -71,7 +74,12 @@ export class World {
   context!: Context;
   outbox: { email: Email; id: string }[] = [];
   /** Called for each fault that happens. */
-  onFault: (operation: string, fault: string) => void = () => {};
+  onFault: (operation: string, fault: string, detail: string) => void = () => {};
+  /** Notifications that browsers have got, by endpoint. */
+  pushed = new Map<string, number>();
+  onWebhook: (id: string, type: string, accountId: string | null) => void = () => {};
+  readonly origin = BASE_URL;
+  readonly billingAuthorization = "Bearer the-simulated-billing-provider";
   log: string[] = [];
   fatal: string | null = null;
   #ips = 0;
@@ -80,6 +88,7 @@ export class World {
     this.#folder = folder;
     this.#disk = disk;
     disk.gate = async () => void (await this.#wait("sync", "log"));
+    installNetwork((request) => this.#respond(request));
     Object.defineProperty(globalThis, Symbol.for("homeport.context"), {
       get: () => scope.getStore()?.context ?? this.context,
       set: () => {},
@@ -105,6 +114,7 @@ export class World {
         NEXTAUTH_URL: BASE_URL,
         NEXTAUTH_SECRET: "a-secret-for-simulations-that-is-long-enough",
         OAUTH_CLIENTS: JSON.stringify(OAUTH_CLIENTS),
+        BILLING_WEBHOOK_AUTHORIZATION: this.billingAuthorization,
         RATE_LIMITS: "off",
         MAIL_FROM: "service@example.com",
         LOG_LEVEL: "silent",
@@ -209,12 +219,40 @@ export class World {
     this.#ips = (this.#ips + 1) % 60_000;
     const socketIp = `10.0.${this.#ips >> 8}.${this.#ips & 255}`;
     const respond = async () => {
-      const response = await handler(request, { params: Promise.resolve(found.params ?? {}), socketIp });
+      const response = await handler(request, {
+        params: Promise.resolve(found.params ?? {}),
+        socketIp,
+        ...(sent.operator && { operator: `operator:${sent.operator}` as const }),
+      });
       const text = await response.text();
       const isJson = response.headers.get("content-type")?.includes("json");
       return { status: response.status, body: isJson && text ? JSON.parse(text) : text, headers: response.headers };
     };
-    return scope.run({ operation, context: this.context }, respond);
+    const kind = operation.replace(/ ?(?:of )?\b(?:account|session|key) \d+/g, "");
+    return scope.run({ operation: kind, context: this.context }, respond);
+  }
+
+  /** What the hosts of the internet answer. */
+  async #respond({ url, headers, body }: OutgoingRequest): Promise<OutgoingResponse> {
+    const isPush = url.host === "updates.push.services.mozilla.com";
+    const fault = await this.#wait(isPush ? "push" : "fetch", url.host);
+    if (fault === "refused") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    if (fault === "timeout") return new Promise(() => {});
+    if (fault === "busy") return { status: 503, headers: { "retry-after": "30" } };
+    if (isPush) this.pushed.set(url.href, (this.pushed.get(url.href) ?? 0) + 1);
+    else {
+      const { type, data } = JSON.parse(body.toString());
+      this.onWebhook(headers["webhook-id"] ?? "", type, data?.accountId ?? null);
+    }
+    if (fault === "after") throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+    return { status: isPush ? 201 : 204 };
+  }
+
+  /** How often each type of event is in the audit trail, of the simulation's operator. */
+  async auditCounts(): Promise<{ type: string; count: number }[]> {
+    const rows = await this.context.db.$queryRaw<{ type: string; count: bigint }[]>`
+      SELECT "type", count(*) FROM "AuditEvent" WHERE "actor" = 'operator:sim' GROUP BY "type" ORDER BY "type"`;
+    return rows.map(({ type, count }) => ({ type, count: Number(count) }));
   }
 
   #wait(port: Port, detail: string): Promise<Fault | null> {
@@ -229,7 +267,7 @@ export class World {
         operation,
         resume: (fault) => {
           machine.activity();
-          if (fault) this.onFault(operation, `${port} ${fault}`);
+          if (fault) this.onFault(operation, `${port} ${fault}`, detail.replace(/\s+/g, " ").slice(0, 100));
           resolve(fault);
         },
       });

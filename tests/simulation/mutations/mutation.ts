@@ -1,0 +1,11 @@
+/** A small fault, put into a copy of the service on purpose: the simulation has to find it. */
+export type Mutation = {
+  /** What is wrong then. */
+  what: string;
+  /** The text of the file, which is there once, and what replaces it. */
+  file?: string;
+  search?: string;
+  replace?: string;
+  /** What changes the migrated database. */
+  sql?: string;
+};

@@ -1,0 +1,39 @@
+import { EventEmitter } from "node:events";
+import { createRequire, syncBuiltinESMExports } from "node:module";
+import { Readable } from "node:stream";
+
+// biome-ignore lint/suspicious/noExplicitAny: functions of node:http are replaced
+type Any = any;
+
+export type OutgoingRequest = { url: URL; method: string; headers: Record<string, string>; body: Buffer };
+export type OutgoingResponse = { status: number; headers?: Record<string, string>; body?: string };
+
+/** Every host of the internet: what the service sends over HTTP and HTTPS comes here. */
+export function installNetwork(respond: (request: OutgoingRequest) => Promise<OutgoingResponse>): void {
+  const require = createRequire(import.meta.url);
+  require("node:dns/promises").lookup = async () => [{ address: "93.184.215.14", family: 4 }];
+  const request = (url: URL, { method = "GET", headers = {}, signal }: Any = {}) => {
+    const outgoing = new EventEmitter() as Any;
+    const fail = (error: Error) => {
+      outgoing.emit("error", error);
+      outgoing.emit("close");
+    };
+    signal?.addEventListener("abort", () => fail(signal.reason), { once: true });
+    outgoing.end = (body: Buffer | string = "") => {
+      respond({ url, method, headers, body: Buffer.from(body) }).then(
+        ({ status, headers: given = {}, body: text = "" }) => {
+          const response = Readable.from(text ? [Buffer.from(text)] : []) as Any;
+          Object.assign(response, { statusCode: status, headers: given });
+          outgoing.emit("response", response);
+        },
+        fail,
+      );
+      return outgoing;
+    };
+    outgoing.destroy = () => outgoing;
+    return outgoing;
+  };
+  require("node:http").request = request;
+  require("node:https").request = request;
+  syncBuiltinESMExports();
+}

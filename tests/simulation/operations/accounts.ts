@@ -1,0 +1,255 @@
+import { type Account, type Session, Violation } from "../model";
+import {
+  hasSession,
+  isThere,
+  newPassword,
+  type Operation,
+  onAccount,
+  type Step,
+  sawSession,
+  WRONG_PASSWORD,
+} from "./operation";
+
+export async function logIn(step: Step, account: Account, password: string, email?: string): Promise<void> {
+  const { model, random } = step;
+  const address = email ?? random.pick(account.email.possible);
+  const json = { email: address, password, transport: "token" };
+  const answer = await step.send(`log in ${account.name}`, "POST", "/api/auth/login", { json });
+  if (answer.outcome === "unknown") return;
+  const isDisabled = answer.body?.code === "account_disabled";
+  model.sawPassword(account, address, password, answer.outcome === "done" || isDisabled);
+  if (
+    isDisabled !== account.isDisabled.is(true) &&
+    !account.isDisabled.canBe(isDisabled) &&
+    password !== WRONG_PASSWORD
+  )
+    if (answer.outcome === "done" || isDisabled)
+      throw new Violation(isDisabled ? "account is disabled" : "disabled account works", account.name);
+  if (answer.outcome === "done" || isDisabled) account.isDisabled.set(isDisabled);
+  if (answer.outcome === "done") account.addSession(answer.body.token);
+}
+
+export async function seeSession(step: Step, session: Session): Promise<void> {
+  const { account } = session;
+  const number = account.sessions.indexOf(session);
+  const sent = session.cookie ? { cookie: session.cookie } : { token: session.token };
+  const answer = await step.send(`use session ${number} of ${account.name}`, "GET", "/api/auth/session", sent);
+  if (answer.outcome === "unknown") return;
+  const user = answer.body?.user;
+  if (user && account.id !== null && user.id !== account.id)
+    throw new Violation("account sees another", `${account.name} sees ${user.id}`);
+  session.saw(Boolean(user));
+  if (!user) account.endSession(session);
+}
+
+export const accountOperations: Operation[] = [
+  {
+    name: "register",
+    weight: 3,
+    start: async (step) => {
+      const { model, random } = step;
+      const password = newPassword(random);
+      const account = model.addAccount(password);
+      account.isBusy = true;
+      const json = { email: account.emailNumber(0), password, transport: "token" };
+      const answer = await step.send(`register ${account.name}`, "POST", "/api/auth/register", { json });
+      account.isBusy = false;
+      // A request whose commit was lost is refused when it is repeated: the email is taken.
+      if (answer.outcome === "refused") throw new Violation("registration is refused", account.name);
+      if (answer.outcome === "unknown") return;
+      account.exists.set(true);
+      account.id = answer.body.user.id;
+      account.addSession(answer.body.token);
+    },
+  },
+  onAccount("log in", 4, isThere, (step, account) => logIn(step, account, step.random.pick(account.password.possible))),
+  onAccount("log in with a wrong password", 1, isThere, (step, account) => logIn(step, account, WRONG_PASSWORD)),
+  onAccount("log in through the form", 2, isThere, async (step, account) => {
+    const { model, random } = step;
+    const [email, password] = [random.pick(account.email.possible), random.pick(account.password.possible)];
+    const headers = { origin: step.world.origin };
+    const answer = await step.send(`sign in ${account.name} by the form`, "POST", "/forms/sign-in", {
+      form: { email, password },
+      headers,
+    });
+    const cookie = answer.headers
+      .getSetCookie()
+      .map((line) => line.split(";", 1)[0])
+      .join("; ");
+    const isSignedIn = /session/.test(cookie);
+    if (answer.outcome === "done" && isSignedIn) {
+      model.sawPassword(account, email, password, true);
+      if (account.isDisabled.is(true)) throw new Violation("disabled account works", account.name);
+      account.isDisabled.set(false);
+      account.addSession("", cookie);
+    }
+  }),
+  onAccount(
+    "use session",
+    6,
+    ({ sessions }) => sessions.length > 0,
+    (step, account) => seeSession(step, step.random.pick(account.sessions)),
+  ),
+  onAccount("sign out", 2, hasSession, async (step, account) => {
+    const session = step.random.pick(account.liveSessions);
+    if (session.cookie) return;
+    account.mayEndSession(session);
+    const form = { token: session.token, client_id: "cli" };
+    const label = `sign out session ${account.sessions.indexOf(session)} of ${account.name}`;
+    const answer = await step.send(label, "POST", "/api/auth/oauth/revoke", { form });
+    if (answer.outcome === "done") account.endSession(session);
+    if (answer.outcome === "refused") throw new Violation("sign-out is refused", account.name);
+  }),
+  onAccount("change password", 2, hasSession, async (step, account) => {
+    const { random } = step;
+    const session = random.pick(account.liveSessions);
+    if (session.cookie) return;
+    const password = random.pick(account.password.possible);
+    const next = newPassword(random);
+    const before = account.password.possible;
+    account.password.maySet(next);
+    account.mayEndAccess();
+    const json = { password, newPassword: next };
+    const answer = await step.send(`change the password of ${account.name}`, "POST", "/api/auth/password/change", {
+      token: session.token,
+      json,
+    });
+    if (answer.outcome === "done") {
+      if (!before.includes(password)) throw new Violation("wrong password works", account.name);
+      account.exists.set(true);
+      account.password.set(next);
+      account.endAccess();
+      for (const code of account.codesOf("reset link")) code.end();
+      account.addSession(answer.body.token);
+    } else if (answer.outcome === "refused") account.password.rule(next, false);
+  }),
+  onAccount("ask for a reset", 2, isThere, async (step, account) => {
+    const json = { email: step.random.pick(account.email.possible) };
+    for (const code of account.codesOf("reset link")) code.mayEnd();
+    await step.send(`ask for a reset of ${account.name}`, "POST", "/api/auth/reset/request", { json });
+  }),
+  onAccount(
+    "reset password",
+    3,
+    (account) => account.codesOf("reset link").length > 0,
+    async (step, account) => {
+      const { random } = step;
+      const link = random.pick(account.codesOf("reset link").slice(-3));
+      const passwords = [newPassword(random), newPassword(random)].slice(0, random.pick([1, 1, 2]));
+      const before = account.password.possible;
+      if (link.works.canBe(true) && account.exists.canBe(true)) {
+        for (const password of passwords) account.password.maySet(password);
+        account.mayEndAccess();
+      }
+      const results = await Promise.all(
+        passwords.map((password) =>
+          step.send(`reset the password of ${account.name}`, "POST", "/api/auth/reset/confirm", {
+            json: { token: link.text, password },
+          }),
+        ),
+      );
+      const done = results.findIndex(({ outcome }) => outcome === "done");
+      if (results.filter(({ outcome }) => outcome === "done").length > 1)
+        throw new Violation("link works twice", account.name);
+      if (done >= 0) {
+        link.saw(true, { isOnce: true });
+        account.exists.set(true);
+        account.endAccess();
+        account.endLinks();
+        // Another attempt without an answer would have found the link used.
+        account.password.set(passwords[done] as string);
+      } else if (results.every(({ outcome }) => outcome === "refused")) {
+        link.saw(false, { nowMs: Number.POSITIVE_INFINITY });
+        for (const password of passwords) if (!before.includes(password)) account.password.rule(password, false);
+      }
+    },
+  ),
+  onAccount("ask to change the email", 1, hasSession, async (step, account) => {
+    const session = step.random.pick(account.liveSessions);
+    if (session.cookie) return;
+    const email = account.emailNumber(account.emails++);
+    for (const code of account.codesOf("email link")) code.mayEnd();
+    const json = { email, password: step.random.pick(account.password.possible) };
+    const answer = await step.send(`ask to change the email of ${account.name}`, "POST", "/api/auth/email/change", {
+      token: session.token,
+      json,
+    });
+    if (answer.outcome === "done") for (const code of account.codesOf("email link")) code.end();
+  }),
+  onAccount(
+    "change the email",
+    2,
+    (account) => hasSession(account) && account.codesOf("email link").length > 0,
+    async (step, account) => {
+      const session = step.random.pick(account.liveSessions);
+      if (session.cookie) return;
+      const link = step.random.pick(account.codesOf("email link").slice(-3));
+      const before = account.email.possible;
+      if (link.works.canBe(true)) account.email.maySet(link.detail);
+      for (const code of account.codes) if (/ link$/.test(code.kind)) code.mayEnd();
+      const answer = await step.send(`change the email of ${account.name}`, "POST", "/api/auth/email/change/confirm", {
+        token: session.token,
+        json: { token: link.text },
+      });
+      if (answer.outcome === "done") {
+        link.saw(true, { isOnce: true });
+        account.exists.set(true);
+        account.email.set(link.detail);
+        account.endLinks();
+      } else if (answer.outcome === "refused" && !before.includes(link.detail)) account.email.rule(link.detail, false);
+    },
+  ),
+  onAccount("export", 0.5, hasSession, async (step, account) => {
+    const session = step.random.pick(account.liveSessions);
+    if (session.cookie) return;
+    const answer = await step.send(`export ${account.name}`, "GET", "/api/auth/account/export", {
+      token: session.token,
+    });
+    if (answer.outcome === "unknown") return;
+    if (!sawSession(session, answer) || answer.outcome !== "done") return;
+    if (!account.email.canBe(answer.body.account.email)) throw new Violation("export of another account", account.name);
+    account.email.set(answer.body.account.email);
+  }),
+  onAccount("delete account", 0.4, hasSession, async (step, account) => {
+    const { random } = step;
+    const session = random.pick(account.liveSessions);
+    if (session.cookie) return;
+    const password = random.pick(account.password.possible);
+    account.exists.maySet(false);
+    account.mayEndAccess();
+    const json = { confirm: "DELETE", password };
+    const sent = { token: session.token, json };
+    const answer = await step.send(`delete ${account.name}`, "POST", "/api/auth/account/delete", sent);
+    if (answer.outcome === "done") account.remove();
+  }),
+  {
+    name: "race for an email",
+    weight: 0.7,
+    start: async (step) => {
+      const { model, random } = step;
+      const accounts = [newPassword(random), newPassword(random)].map((password) => model.addAccount(password));
+      const email = accounts[0]?.emailNumber(0) ?? "";
+      for (const account of accounts) {
+        account.isUnclear = true;
+        account.email.set(email);
+      }
+      const register = (account: Account) =>
+        step.send(`register ${account.name} with the same email`, "POST", "/api/auth/register", {
+          json: { email, password: account.password.possible[0], transport: "token" },
+        });
+      const answers = await Promise.all(accounts.map(register));
+      if (answers.filter(({ outcome }) => outcome === "done").length > 1)
+        throw new Violation("two accounts have one email", email);
+      for (const [i, account] of accounts.entries()) {
+        const answer = answers[i];
+        account.isUnclear = answers.every(({ outcome }) => outcome !== "done");
+        if (answer?.outcome === "refused") account.exists.set(false);
+        if (answer?.outcome !== "done") continue;
+        account.exists.set(true);
+        account.id = answer.body.user.id;
+        account.addSession(answer.body.token);
+        for (const other of accounts) if (other !== account) other.exists.set(false);
+      }
+    },
+  },
+];

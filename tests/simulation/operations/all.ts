@@ -1,0 +1,91 @@
+import { type Model, Violation } from "../model";
+import type { World } from "../world";
+import { accountOperations, logIn, seeSession } from "./accounts";
+import { billingOperations, deliverRest, seeStatus } from "./billing";
+import { codeOperations } from "./codes";
+import { type Operation, type Step, WRONG_PASSWORD } from "./operation";
+import { operatorOperations, seeKey } from "./operators";
+import { pushOperations } from "./push";
+import { checkReleases, learnReleases, releaseOperations } from "./releases";
+
+export const operations: Operation[] = [
+  ...accountOperations,
+  ...codeOperations,
+  ...billingOperations,
+  ...operatorOperations,
+  ...pushOperations,
+  ...releaseOperations,
+];
+
+const RECEIVER = "https://hooks.example.com/all";
+
+/** What an operator sets up before anything happens. */
+export async function setUp(step: Step): Promise<void> {
+  const json = { url: RECEIVER, eventTypes: ["account.created", "account.deleted", "subscription.changed"] };
+  step.model.willAudit("webhook_created");
+  await step.send("create an endpoint", "POST", "/api/admin/webhooks", { operator: "sim", json });
+  await learnReleases(step);
+}
+
+/** The links in emails that have arrived. */
+export function readEmails({ outbox }: World, model: Model, from: number): number {
+  for (const { email } of outbox.slice(from)) {
+    // A link to a new email is for the account that it is made of; any other for whoever has the email.
+    const number = Number(/^person-(\d+)-/.exec(email.to)?.[1]);
+    const owners = model.accounts.filter(
+      (one) => one.exists.canBe(true) && (one.number === number || one.email.canBe(email.to)),
+    );
+    const [, reset] = /\/reset#token=([\w-]{43})/.exec(email.text) ?? [];
+    const [, change] = /\/email-change#token=([\w-]{43})/.exec(email.text) ?? [];
+    for (const account of owners) {
+      if (reset && !account.codes.some(({ text }) => text === reset)) {
+        for (const code of account.codesOf("reset link")) code.mayEnd();
+        account.addCode("reset link", reset, email.to);
+      }
+      if (change && !account.codes.some(({ text }) => text === change)) account.addCode("email link", change, email.to);
+    }
+  }
+  return outbox.length;
+}
+
+/** After all faults have ceased: everything that was acknowledged is there, and nothing that was refused or ended. */
+export async function checkAll(step: Step): Promise<void> {
+  const { model, world } = step;
+  for (const account of model.accounts.filter(({ isUnclear }) => !isUnclear)) {
+    for (const session of account.sessions) await seeSession(step, session);
+    for (const password of [...account.password.possible]) await logIn(step, account, password);
+    await logIn(step, account, WRONG_PASSWORD);
+    await seeStatus(step, account);
+  }
+  for (const key of model.keys) await seeKey(step, key);
+  await checkReleases(step);
+  for (const { type, count } of await world.auditCounts()) model.sawAudit(type, count);
+  for (const type of model.audited.keys())
+    if (!(await world.auditCounts()).some((one) => one.type === type)) model.sawAudit(type, 0);
+  checkDeliveries(step);
+}
+
+/** Each event was delivered at least once, and again only if something had failed. */
+function checkDeliveries({ model, world, faultCount }: Step): void {
+  const received = [...model.received.values()];
+  for (const account of model.accounts) {
+    if (account.id === null || account.isUnclear) continue;
+    const created = received.filter(({ type, accountId }) => type === "account.created" && accountId === account.id);
+    // The deletion of an account deletes its events that wait.
+    if (created.length === 0 && account.exists.is(true))
+      throw new Violation("webhook is not delivered", `account.created of ${account.name}`);
+    if (created.length > 1) throw new Violation("webhook event is recorded twice", account.name);
+  }
+  if (faultCount() === 0)
+    for (const { type, count } of received) if (count > 1) throw new Violation("webhook is delivered twice", type);
+  for (const account of model.accounts)
+    for (const device of account.devices) {
+      const count = world.pushed.get(device.endpoint) ?? 0;
+      if (device.works.is(true) && count < device.due)
+        throw new Violation("notification is not delivered", `${account.name}: ${count} of ${device.due}`);
+      if (faultCount() === 0 && count > device.extra)
+        throw new Violation("notification is delivered twice", `${account.name}: ${count} of ${device.extra}`);
+    }
+}
+
+export { deliverRest };

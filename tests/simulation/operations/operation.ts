@@ -1,0 +1,89 @@
+import { machine } from "../machine";
+import { type Account, type Model, type Session, Violation } from "../model";
+import type { Random } from "../random";
+import type { Answer, Sent, World } from "../world";
+
+/** What an operation needs. One step's random numbers are its own, so that it does the same when others are left out. */
+export class Step {
+  readonly #faultsBefore: number;
+
+  constructor(
+    readonly world: World,
+    readonly model: Model,
+    readonly random: Random,
+    readonly note: (text: string) => void,
+    readonly faultCount: () => number,
+  ) {
+    this.#faultsBefore = faultCount();
+  }
+
+  get nowMs(): number {
+    return machine.nowMs();
+  }
+
+  /** Whether the simulation has disturbed anything since the operation began. */
+  isDisturbed(): boolean {
+    return this.faultCount() > this.#faultsBefore;
+  }
+
+  /** Sends a request, and returns how it ended. A failure is expected only if the simulation has caused one. */
+  async send(operation: string, method: string, path: string, sent: Sent = {}): Promise<Answer & { outcome: Outcome }> {
+    const answer = await this.world.send(operation, method, path, sent);
+    const { status, body } = answer;
+    this.note(`${operation}: ${status}${status >= 400 ? ` ${body?.code ?? body?.error ?? ""}` : ""}`);
+    if (status === 500) throw new Violation("internal error", `${operation}: ${JSON.stringify(body).slice(0, 300)}`);
+    if (status === 503 && !this.isDisturbed()) throw new Violation("unavailable without a fault", operation);
+    return { ...answer, outcome: status === 503 ? "unknown" : status < 400 ? "done" : "refused" };
+  }
+}
+
+export type Outcome = "done" | "refused" | "unknown";
+
+export type Operation = {
+  name: string;
+  weight: number;
+  /** Returns null if there is nothing that it could be about. What it sends is known to the model before. */
+  start: (step: Step) => Promise<void> | null;
+};
+
+/** An operation about an account that no other is about at the time. */
+export function onAccount(
+  name: string,
+  weight: number,
+  suits: (account: Account) => boolean,
+  run: (step: Step, account: Account) => Promise<void>,
+): Operation {
+  return {
+    name,
+    weight,
+    start: (step) => {
+      const suitable = step.model.accounts.filter((account) => !account.isBusy && !account.isUnclear && suits(account));
+      // The newest have most in common with what other operations do.
+      const account = step.random.pick(step.random.chance(0.5) ? suitable.slice(-6) : suitable);
+      if (!account) return null;
+      account.isBusy = true;
+      return run(step, account).finally(() => {
+        account.isBusy = false;
+      });
+    },
+  };
+}
+
+export const isThere = ({ exists }: Account) => exists.canBe(true);
+export const hasSession = (account: Account) => isThere(account) && account.liveSessions.length > 0;
+export const isIdentified = (account: Account) => isThere(account) && account.id !== null;
+
+/** What a session's own request shows about it: it was accepted, or is not one. */
+export function sawSession(session: Session, { status }: Answer): boolean {
+  if (status !== 401) {
+    session.saw(true);
+    session.account.exists.set(true);
+    return true;
+  }
+  session.saw(false);
+  session.account.endSession(session);
+  return false;
+}
+
+export const newPassword = (random: Random) => `correct horse ${random.below(1e9).toString(36)} staple`;
+export const WRONG_PASSWORD = "wrong horse battery staple";

@@ -1,0 +1,165 @@
+import { type Account, ApiKey, Grant, Violation } from "../model";
+import type { Sent } from "../world";
+import { isIdentified, type Operation, onAccount, type Step } from "./operation";
+
+const DAY_MS = 86_400_000;
+
+/** An operator's change: it is applied with its event in the audit trail, or not at all. */
+async function change(
+  step: Step,
+  type: string,
+  label: string,
+  [method, path, sent = {}]: [method: string, path: string, sent?: Sent],
+  changes: (body: Record<string, unknown>) => boolean = ({ isChanged }) => isChanged !== false,
+) {
+  const audit = step.model.willAudit(type);
+  const answer = await step.send(label, method, path, { ...sent, operator: "sim" });
+  if (answer.outcome === "done" && changes(answer.body || {})) audit.done();
+  else if (answer.outcome !== "unknown") audit.refused();
+  return answer;
+}
+
+function onAccountAsOperator(
+  name: string,
+  weight: number,
+  type: string,
+  request: (account: Account, step: Step) => [method: string, path: string, sent?: Sent],
+  effect: { mayDo?: (account: Account) => void; done: (account: Account) => void },
+  changes?: (body: Record<string, unknown>) => boolean,
+): Operation {
+  return onAccount(name, weight, isIdentified, async (step, account) => {
+    effect.mayDo?.(account);
+    step.model.willAudit("signed_out"); // of its sessions, if there are any
+    const answer = await change(step, type, `${name} ${account.name}`, request(account, step), changes);
+    if (answer.outcome === "done") {
+      account.exists.set(true);
+      effect.done(account);
+    } else if (answer.outcome === "refused" && answer.body?.code === "not_found") {
+      if (account.exists.is(true)) throw new Violation("account is lost", account.name);
+      account.remove();
+    }
+  });
+}
+
+const path = (account: Account, rest = "") => `/api/admin/accounts/${account.id}${rest}`;
+
+export const operatorOperations: Operation[] = [
+  onAccountAsOperator(
+    "disable",
+    0.7,
+    "account_disabled",
+    (account) => ["POST", path(account, "/disable"), { json: {} }],
+    {
+      mayDo: (account) => {
+        account.isDisabled.maySet(true);
+        account.mayEndAccess();
+      },
+      done: (account) => {
+        account.isDisabled.set(true);
+        account.endAccess();
+      },
+    },
+  ),
+  onAccountAsOperator("enable", 1, "account_enabled", (account) => ["POST", path(account, "/enable"), { json: {} }], {
+    mayDo: (account) => account.isDisabled.maySet(false),
+    done: (account) => account.isDisabled.set(false),
+  }),
+  onAccountAsOperator(
+    "end all sessions of",
+    1,
+    "signed_out",
+    (account) => ["POST", path(account, "/revoke-sessions"), { json: {} }],
+    { mayDo: (account) => account.mayEndAccess(), done: (account) => account.endAccess() },
+    ({ sessionsEnded, devicesRemoved }) => Number(sessionsEnded) + Number(devicesRemoved) > 0,
+  ),
+  onAccountAsOperator(
+    "delete as an operator",
+    0.3,
+    "account_deleted",
+    (account) => ["DELETE", path(account)],
+    {
+      mayDo: (account) => {
+        account.exists.maySet(false);
+        account.mayEndAccess();
+      },
+      done: (account) => account.remove(),
+    },
+    () => true,
+  ),
+  onAccount("grant an entitlement", 1.2, isIdentified, async (step, account) => {
+    const days = step.random.pick([1, 30]);
+    const json = { accountId: account.id, entitlementId: "pro", days, reason: `Ticket ${step.random.below(1e6)}` };
+    account.mayHaveUnknownGrant = true;
+    const label = `grant an entitlement to ${account.name}`;
+    const answer = await change(step, "entitlement_granted", label, ["POST", "/api/admin/billing/grants", { json }]);
+    if (answer.outcome === "unknown") return;
+    account.mayHaveUnknownGrant = false;
+    if (answer.outcome === "done")
+      account.grants.push(new Grant(answer.body.grant.id, account, step.nowMs + days * DAY_MS));
+  }),
+  onAccount(
+    "end a grant",
+    1,
+    ({ grants }) => grants.length > 0,
+    async (step, account) => {
+      const grant = step.random.pick(account.grants);
+      grant.mayEnd();
+      const request: [string, string] = ["DELETE", `/api/admin/billing/grants/${grant.id}?reason=over`];
+      const answer = await change(step, "grant_ended", `end a grant of ${account.name}`, request);
+      if (answer.outcome === "done") grant.end();
+    },
+  ),
+  {
+    name: "create a key",
+    weight: 1,
+    start: async (step) => {
+      const { model } = step;
+      const json = { name: `Key ${model.keys.length}`, scopes: ["accounts:read", "audit:read"] };
+      const request: [string, string, Sent] = ["POST", "/api/admin/keys", { json }];
+      const answer = await change(step, "key_created", "create a key", request, () => true);
+      if (answer.outcome === "done") model.keys.push(new ApiKey(answer.body.id, answer.body.key));
+    },
+  },
+  {
+    name: "revoke a key",
+    weight: 0.7,
+    start: (step) => {
+      const { model, random } = step;
+      const key = random.pick(model.keys);
+      if (!key || key.isBusy) return null;
+      return (async () => {
+        key.isBusy = true;
+        const wasRevoked = key.works.is(false);
+        key.mayEnd();
+        const audit = model.willAudit("key_revoked");
+        const label = `revoke key ${model.keys.indexOf(key)}`;
+        const answer = await step.send(label, "DELETE", `/api/admin/keys/${key.id}`, { operator: "sim" });
+        if (answer.outcome === "done") {
+          if (wasRevoked) audit.refused();
+          else if (!key.isUnsure) audit.done();
+          key.end();
+          key.isUnsure = false;
+        } else if (answer.outcome === "unknown") key.isUnsure = true;
+        else audit.refused();
+        key.isBusy = false;
+      })();
+    },
+  },
+  {
+    name: "use a key",
+    weight: 2,
+    start: (step) => {
+      const key = step.random.pick(step.model.keys);
+      if (!key || key.isBusy) return null;
+      return seeKey(step, key);
+    },
+  },
+];
+
+export async function seeKey(step: Step, key: ApiKey): Promise<void> {
+  key.isBusy = true;
+  const label = `use key ${step.model.keys.indexOf(key)}`;
+  const answer = await step.send(label, "GET", "/api/admin/accounts?limit=1", { token: key.key });
+  if (answer.outcome !== "unknown") key.saw(answer.outcome === "done");
+  key.isBusy = false;
+}
