@@ -79,6 +79,7 @@ describe("an account with access", () => {
   test.each<[string, string, Json, RegExp]>([
     ["trial", "INITIAL_PURCHASE", { period_type: "TRIAL" }, /in a trial that gives access until/],
     ["lifetime", "NON_RENEWING_PURCHASE", { expiration_at_ms: null }, /does not end\./],
+    ["subscription", "CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" }, /It was refunded on .* access continues/],
     ["canceled_not_ended", "CANCELLATION", { cancel_reason: "UNSUBSCRIBE" }, /was canceled on .* gives access until/],
   ])("of the kind %s is told so", async (code, type, fields, text) => {
     const send = purchaseOf(ann);
@@ -244,6 +245,31 @@ describe("an account without access", () => {
       const replayed = await post(`/api/admin/billing/events/${id}/replay`, {}, { token: admin.token });
       expect(replayed.status).toBe(200);
       expect(await why("pro")).toMatchObject({ hasAccess: true, reasons: [{ code: "subscription" }] });
+    });
+  });
+
+  test("is told that deliveries of its provider did not arrive, and that its API cannot be read", async () => {
+    await purchaseOf(ann, { environment: "SANDBOX" })("INITIAL_PURCHASE");
+    const sweep = { nextAt: clock.now(), finishedAt: clock.now(), lastFound: 12 };
+    await ctx().db.billingSweep.createMany({
+      data: [
+        { ...sweep, provider: "revenuecat" },
+        { ...sweep, provider: "stripe", failure: "the API responded 401" },
+      ],
+    });
+    await withContext({ config: { BILLING_STRIPE_WEBHOOK_SECRET: ["whsec_1"] } }, async () => {
+      expect(codes(await why("pro"))).toEqual(["sandbox", "deliveries_lost"]);
+      const { reasons } = await why("pro", await newAccount());
+      const [lost, , unreachable] = reasons;
+      expect(reasons.map(({ code }) => code).slice(0, 3)).toEqual([
+        "deliveries_lost",
+        "deliveries_lost",
+        "provider_unreachable",
+      ]);
+      expect(lost?.text).toMatch(
+        /^The last search of the events that RevenueCat has sent, .* found 12 that had not arrived/,
+      );
+      expect(unreachable?.text).toContain("Stripe has sent cannot be read from its API: the API responded 401");
     });
   });
 

@@ -98,7 +98,7 @@ function answerOf({ email }: Account, status: SubscriptionStatus, hasAccess: boo
 
 async function readReasons(deps: Deps, about: About, hasAccess: boolean, lastEvent: FoundEvent | null) {
   const { account, entitlementId } = about;
-  const providers = await readProviders(deps);
+  const providers = await readProviders(deps, !hasAccess);
   const owned = await readOwned(deps, about, providers);
   const ofPurchases = owned.flatMap((one) => reasonOf(one, about) ?? []);
   const reasons = [
@@ -111,9 +111,11 @@ async function readReasons(deps: Deps, about: About, hasAccess: boolean, lastEve
     const isDefect = ({ code }: AccessReason) => entitlementId === null && DEFECTS.has(code);
     return sorted(reasons.filter((reason) => isShown(reason) || isDefect(reason)));
   }
-  const hasBought = owned.some(({ purchase }) => purchase.provider !== HOMEPORT);
+  const used = new Set(owned.flatMap(({ purchase: { provider } }) => (provider === HOMEPORT ? [] : provider)));
+  const hasBought = used.size > 0;
   return sorted([
     ...reasons,
+    ...[...providers].filter(([name]) => !hasBought || used.has(name)).flatMap(lostDeliveries),
     ...(await elsewhere(deps, about)),
     ...(await unknownEntitlement(deps, entitlementId)),
     ...(hasBought
@@ -156,32 +158,41 @@ const UNKNOWN_PROVIDER: ProviderState = {
   isAsked: false,
   lastReceivedAt: null,
   pausedUntil: null,
+  sweep: null,
 };
 
-/** Every provider whose webhook or API is configured, or that has sent one of the newest events. */
-async function readProviders({ billing, config, db, now }: Deps): Promise<Providers> {
-  const ofStates = BillingEventState.options.map(
-    (state) => sql`(SELECT provider, "eventId", type, "receivedAt" FROM "BillingEvent"
-      WHERE state = ${state}::"BillingEventState" ORDER BY "receivedAt" DESC LIMIT ${MAX_SEARCHED}::integer)`,
-  );
-  const rows = await db.$queryRaw<{ provider: string; lastReceivedAt: Date }[]>`
-    SELECT provider, max("receivedAt") AS "lastReceivedAt" FROM (${join(ofStates, " UNION ALL ")}) AS event
-    WHERE type <> 'IMPORT' AND "eventId" !~ '^(assignment|import|snapshot):' GROUP BY provider`;
+/** Every provider whose webhook or API is configured, or that has sent one of the newest events, if these are read. */
+async function readProviders({ billing, config, db, now }: Deps, readsDeliveries: boolean): Promise<Providers> {
+  const deliveries = readsDeliveries ? await readDeliveries(db) : [];
   const configured = configuredProviders(config);
   const asked = openSources({ billing }).map(({ provider }) => provider);
-  const names = [...new Set([...configured, ...asked, ...rows.map(({ provider }) => provider)])];
-  const pauses = await db.billingApiPause.findMany({ where: { provider: { in: names }, until: { gt: now() } } });
+  const names = [...new Set([...configured, ...asked, ...deliveries.map(({ provider }) => provider)])];
+  const ofThese = { provider: { in: names } };
+  const pauses = await db.billingApiPause.findMany({ where: { ...ofThese, until: { gt: now() } } });
+  const sweeps = await db.billingSweep.findMany({ where: ofThese });
   return new Map(
     names.map((name) => [
       name,
       {
         isConfigured: configured.includes(name),
         isAsked: asked.includes(name),
-        lastReceivedAt: rows.find(({ provider }) => provider === name)?.lastReceivedAt ?? null,
+        lastReceivedAt: deliveries.find(({ provider }) => provider === name)?.lastReceivedAt ?? null,
         pausedUntil: pauses.find(({ provider }) => provider === name)?.until ?? null,
+        sweep: sweeps.find(({ provider }) => provider === name) ?? null,
       },
     ]),
   );
+}
+
+/** When each provider delivered the last of the newest events. */
+function readDeliveries(db: Tx): Promise<{ provider: string; lastReceivedAt: Date }[]> {
+  const ofStates = BillingEventState.options.map(
+    (state) => sql`(SELECT provider, "eventId", type, "receivedAt" FROM "BillingEvent"
+      WHERE state = ${state}::"BillingEventState" ORDER BY "receivedAt" DESC LIMIT ${MAX_SEARCHED}::integer)`,
+  );
+  return db.$queryRaw`
+    SELECT provider, max("receivedAt") AS "lastReceivedAt" FROM (${join(ofStates, " UNION ALL ")}) AS event
+    WHERE type <> 'IMPORT' AND "eventId" !~ '^(assignment|import|snapshot):' GROUP BY provider`;
 }
 
 async function readOwned(deps: Deps, { account, at }: About, providers: Providers): Promise<OwnedPurchase[]> {
@@ -381,11 +392,28 @@ function noPurchase(event: FoundEvent, ask: AccessReason["actions"]): AccessReas
   return reason("no_purchase", text, { eventId, actions: [showEvent("See the event.", eventId), ...ask] });
 }
 
+/** What a provider's API says of its deliveries: whether some did not arrive, and whether it can be asked. */
+function lostDeliveries([provider, { sweep }]: [string, ProviderState]): AccessReason[] {
+  if (sweep === null) return [];
+  const name = providerName(provider);
+  const found = `The last search of the events that ${name} has sent, on ${timeText(sweep.finishedAt)}, found ${sweep.lastFound} that had not arrived.`;
+  const failed = `The events that ${name} has sent cannot be read from its API: ${sweep.failure}`;
+  const key = change("Check the API key and what it may read.", GUIDE, null);
+  return [
+    ...(sweep.lastFound > 0 ? [reason("deliveries_lost", found, { actions: [LOOK_AT_DELIVERIES] })] : []),
+    ...(sweep.failure !== null ? [reason("provider_unreachable", failed, { actions: [key] })] : []),
+  ];
+}
+
+const LOOK_AT_DELIVERIES = change(
+  "See in the provider's dashboard what its deliveries get. With a wrong secret it is 401, and the log has webhook_unauthorized.",
+  GUIDE,
+  null,
+);
+
 function noDeliveries(provider: string): AccessReason {
   const text = `The webhook of ${providerName(provider)} is configured, and none of the newest events is from it.`;
-  const look =
-    "See in the provider's dashboard what its deliveries get. With a wrong secret it is 401, and the log has webhook_unauthorized.";
-  return reason("no_deliveries", text, { actions: [change(look, GUIDE, null)] });
+  return reason("no_deliveries", text, { actions: [LOOK_AT_DELIVERIES] });
 }
 
 /** Purchases that may be the customer's. Leaves out those of deleted accounts. */

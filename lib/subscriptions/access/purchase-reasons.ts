@@ -28,13 +28,14 @@ export type OwnedPurchase = {
 
 /**
  * `lastReceivedAt`: of its newest delivery; null if there is none among the newest events. `isAsked`: its API has a key;
- * `pausedUntil`: it limits requests.
+ * `pausedUntil`: it limits requests. `sweep`: the search for events that did not arrive.
  */
 export type ProviderState = {
   isConfigured: boolean;
   isAsked: boolean;
   lastReceivedAt: Date | null;
   pausedUntil: Date | null;
+  sweep: { lastFound: number; finishedAt: Date | null; failure: string | null } | null;
 };
 
 type About = { entitlementId: string | null; at: Date };
@@ -58,7 +59,7 @@ export function reasonOf(owned: OwnedPurchase, about: About): AccessReason | nul
   const received = lastEvent && purchase.provider !== HOMEPORT ? ` Its last event: ${describeEvent(lastEvent)}.` : "";
   return {
     code,
-    text: TEXTS[code](owned, about) + received,
+    text: TEXTS[code](owned, about) + refundText(code, owned) + received,
     purchaseId: purchase.id,
     eventId: code === "mapping_changed" ? (outdated?.id ?? null) : null,
     accountId: null,
@@ -66,9 +67,20 @@ export function reasonOf(owned: OwnedPurchase, about: About): AccessReason | nul
   };
 }
 
+/** A refund that has not ended access. */
+function refundText(code: AccessReasonCode, { status }: OwnedPurchase): string {
+  if (!ACCESS_CODES.has(code)) return "";
+  if (status.refundedAt)
+    return ` It was refunded on ${timeText(status.refundedAt)}, and access continues until its end.`;
+  if (status.revocationType !== "REFUND_PRORATED") return "";
+  const share = status.revocationPercentage === null ? "A part" : `${status.revocationPercentage} %`;
+  return ` ${share} of its price was refunded, which does not end access.`;
+}
+
 type PurchaseCode = Exclude<
   AccessReasonCode,
   | "account_disabled"
+  | "deliveries_lost"
   | "entitlement_unknown"
   | "event_failed"
   | "event_waiting"
@@ -76,6 +88,7 @@ type PurchaseCode = Exclude<
   | "no_event"
   | "no_purchase"
   | "other_account"
+  | "provider_unreachable"
   | "unlinked_purchases"
   | "without_account"
 >;
@@ -164,7 +177,7 @@ const TEXTS: Record<PurchaseCode, Text> = {
   paused: ({ purchase, status }) =>
     `${nameOf(purchase)} is paused${status.resumesAt ? ` until ${timeText(status.resumesAt)}` : ""}. Access ended${onText(status.accessEndsAt)}.`,
   refunded: ({ purchase, status }) =>
-    `${nameOf(purchase)} was refunded${onText(status.refundedAt)}. Access ended${onText(status.accessEndsAt)}.`,
+    `${nameOf(purchase)} ${status.revocationType === "FAMILY_REVOKE" ? "is no longer shared with the family" : `was refunded${onText(status.refundedAt)}`}. Access ended${onText(status.accessEndsAt)}.`,
   grant_ended: ({ purchase, status, grant }) => {
     const ended = grant?.ended ? `was ended${byText(grant.ended)}` : `ended${onText(status.accessEndsAt)}`;
     return `The grant of ${quoted(purchase.entitlementIds)} ${ended}.`;

@@ -20,6 +20,8 @@ export const AccessReasonCode = z.enum([
   "environment_unknown",
   "provider_silent",
   "provider_not_configured",
+  "deliveries_lost",
+  "provider_unreachable",
   "other_account",
   "without_account",
   "payment_failed",
