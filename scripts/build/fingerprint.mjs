@@ -22,7 +22,8 @@ export const SOURCES = [
   "package-lock.json",
   "tsconfig.json",
 ];
-const EXCLUDED = /^lib\/platform\/db\/generated$|^clients\/js\/dist$|\.generated\.ts$|\/node_modules$/;
+const EXCLUDED =
+  /^public\/docs(\.md)?$|^lib\/platform\/db\/generated$|^clients\/js\/dist$|\.generated\.ts$|\/node_modules$/;
 /** Written last, so an interrupted build has none. lib/platform/config.ts reads it. */
 const FILE = ".next/build.json";
 const PIECE_BYTES = 64 * 1024;

@@ -2,10 +2,13 @@ import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { SEARCH_ENTRIES } from "@/app/(web)/docs/frame/docs-frame";
 import { search } from "@/app/(web)/docs/frame/search";
-import { allOperations } from "@/app/(web)/docs/reference/document";
+import { allOperations, type Operation } from "@/app/(web)/docs/reference/document";
 import { GROUPS, operationHref } from "@/app/(web)/docs/reference/groups";
+import { markdownPages } from "@/app/(web)/docs/reference/reference-markdown";
 import { sampleRequest } from "@/app/(web)/docs/samples/request";
 import { javascriptSample, samplesOf } from "@/app/(web)/docs/samples/samples";
+import { call } from "@/tests/support/api";
+import { withContext } from "@/tests/support/context";
 
 const operations = allOperations();
 const operation = (id: string) => {
@@ -42,6 +45,43 @@ describe("a sample request", () => {
     for (const one of operations) {
       await transform(javascriptSample(sampleRequest(one, "https://api.example.com")), { format: "esm" });
     }
+  });
+});
+
+describe("as Markdown", () => {
+  const pages = markdownPages();
+
+  test("each page has its operations, and its links lead to pages that there are", () => {
+    for (const { slug, operations: own } of GROUPS) {
+      const page = pages.get(`/docs/${slug}.md`);
+      const headOf = ({ summary, method, path }: Operation) => `\n## ${summary}\n\n\`${method} ${path}\``;
+      expect(own.filter((one) => !page?.includes(headOf(one)))).toEqual([]);
+    }
+    const linked = [...pages.values()].flatMap((text) =>
+      [...text.matchAll(/\]\((\/[^)#]*\.md)\)/g)].map(([, to]) => to),
+    );
+    expect(linked.filter((to = "") => !pages.has(to))).toEqual([]);
+    expect(new Set(linked)).toEqual(new Set([...pages.keys()].filter((one) => one !== "/docs.md")));
+  });
+
+  test("every code block is closed, whatever the example contains", () => {
+    for (const [name, text] of pages) {
+      const fences = text.match(/^`{3,}/gm) ?? [];
+      expect([name, fences.length % 2]).toEqual([name, 0]);
+    }
+  });
+
+  test("/llms.txt names the company and lists them, as llmstxt.org describes", async () => {
+    await withContext({ config: { BRAND_NAME: "Acme" } }, async () => {
+      const response = await call("GET", "/llms.txt");
+      expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+      const text = await response.text();
+      expect(text).toMatch(
+        /^# Acme\n\n> .*\n\n(?!#).*\n\n## API reference\n\n(?:- \[.+\]\(http.+\): .+\n)+\n## Optional\n\n- \[/,
+      );
+      const listed = [...text.matchAll(/\((http[^)]+\.md)\)/g)].map(([, url = ""]) => new URL(url).pathname);
+      expect(listed).toEqual([...pages.keys()]);
+    });
   });
 });
 

@@ -87,6 +87,23 @@ async function runSamples(operations: Operation[], cwd: string, variables: Recor
   }));
 }
 
+test("/llms.txt leads to pages as Markdown, which the pages of the reference link", async () => {
+  const list = await (await fetch(`${service.url}/llms.txt`)).text();
+  const urls = [...list.matchAll(/\((http[^)]+\.md)\)/g)].map(([, url = ""]) => url);
+  expect(urls.length).toBeGreaterThan(GROUPS.length);
+  for (const url of urls) {
+    const markdown = await fetch(url);
+    expect([url, markdown.status, markdown.headers.get("content-type")]).toEqual([
+      url,
+      200,
+      expect.stringMatching(/^text\/markdown/),
+    ]);
+    expect(await markdown.text()).toMatch(/^# /);
+    const page = await (await fetch(url.replace(/\.md$/, ""))).text();
+    expect(page).toContain(`<a href="${new URL(url).pathname}">`);
+  }
+});
+
 describe.runIf(hasCommands("bash", "curl"))("the curl samples of the reference", () => {
   test("are understood by the service, which responds as documented", async () => {
     const [{ token: TOKEN }, API_KEY] = await Promise.all([registerAt(service), operatorKeyOf(service)]);

@@ -2,6 +2,7 @@ import type { ReactNode } from "react";
 import { ERRORS, type ErrorCode } from "@/lib/errors";
 import { api } from "../reference/document";
 import { GROUPS, type Group } from "../reference/groups";
+import { PAGES } from "../reference/pages";
 import { Search, type SearchEntry } from "./search";
 import "../../styles/reference.css";
 import "../../styles/docs-frame.css";
@@ -34,26 +35,20 @@ export const SEARCH_ENTRIES: SearchEntry[] = [
 
 type Props = { current: string; children: ReactNode };
 
-const PAGES = [
-  { slug: "", title: "Overview" },
-  ...GROUPS.map(({ slug, title }) => ({ slug, title })),
-  { slug: "webhooks", title: "Webhook events" },
-  { slug: "schemas", title: "Schemas" },
-  { slug: "errors", title: "Errors" },
-];
-
 /** A page of the reference with its search and its table of contents. It is in English whatever the visitor reads. */
 export function DocsFrame({ current, children }: Props) {
   const operations = GROUPS.find(({ slug }) => slug === current)?.operations ?? [];
+  const markdown = PAGES.find(({ slug }) => slug === current)?.markdown;
   return (
     <div className="docs" lang="en">
+      <link rel="alternate" type="text/markdown" href={markdown} />
       <div className="docs-side">
         <Search entries={SEARCH_ENTRIES} />
         <nav aria-label="API reference">
           <ul>
-            {PAGES.map(({ slug, title }) => (
+            {PAGES.map(({ slug, title, path }) => (
               <li key={slug} className={slug.includes("/") ? "docs-part" : undefined}>
-                <a href={`/docs${slug && `/${slug}`}`} aria-current={slug === current ? "page" : undefined}>
+                <a href={path} aria-current={slug === current ? "page" : undefined}>
                   {title.replace(/^Operators: /, "")}
                 </a>
                 {slug === current && operations.length > 0 && (
@@ -72,7 +67,12 @@ export function DocsFrame({ current, children }: Props) {
           </ul>
         </nav>
       </div>
-      <div className="docs-main">{children}</div>
+      <div className="docs-main">
+        {children}
+        <p className="aside">
+          <a href={markdown}>This page as Markdown</a>
+        </p>
+      </div>
     </div>
   );
 }

@@ -95,3 +95,7 @@ export function errorCodesOf({ content }: ResponseObject): string[] {
   const { allOf = [] } = content?.["application/problem+json"]?.schema ?? {};
   return allOf.flatMap(({ properties }) => (properties?.code?.enum ?? []) as string[]);
 }
+
+/** Whether a response is more than a problem document; those are listed by their codes. */
+export const hasOwnBody = (response: ResponseObject) =>
+  errorCodesOf(response).length === 0 || Object.keys(response.content ?? {}).length > 1;

@@ -6,6 +6,7 @@ import {
   api,
   type Content,
   errorCodesOf,
+  hasOwnBody,
   isRetired,
   type Operation,
   type Parameter,
@@ -105,10 +106,6 @@ function bodyToTry(body: NonNullable<SampleRequest["body"]>) {
   if ("json" in body) return { mediaType: "application/json", text: JSON.stringify(body.json, null, 2) };
   return { mediaType: "application/x-www-form-urlencoded", text: String(new URLSearchParams(body.form)) };
 }
-
-/** Whether a response is more than a problem document; those are listed by their codes. */
-const hasOwnBody = (response: ResponseObject) =>
-  errorCodesOf(response).length === 0 || Object.keys(response.content ?? {}).length > 1;
 
 function Authentication({ security }: Pick<Operation, "security">) {
   const names = [...new Set(security.flatMap((requirement) => Object.keys(requirement)))];
