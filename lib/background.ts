@@ -10,6 +10,7 @@ import { warnAtStart } from "./platform/startup";
 import { updateStatistics } from "./platform/statistics";
 import { checkForUpdates } from "./platform/update-check";
 import { removeUnverifiedDevices } from "./push/devices/devices";
+import { refreshReceipts } from "./push/evidence/refresh-receipts";
 import { removeOldCounts } from "./releases/adoption/stored-counts";
 import { advanceRollouts } from "./releases/rollouts/advance-rollouts";
 import { writeCompletedRollouts } from "./releases/rollouts/write-completed-rollouts";
@@ -51,6 +52,7 @@ const tasks = (ctx: Context): Task[] => [
   [30 * SECOND_MS, "ending expired grants failed", () => expireGrants(ctx)],
   [30 * SECOND_MS, "scheduling overdue renewals to be reconciled failed", () => scheduleRenewals(ctx)],
   [30 * SECOND_MS, "notifying of trials that end failed", () => notifyTrialEndings(ctx)],
+  [MINUTE_MS, "asking Apple for the receipts of attested keys failed", () => refreshReceipts(ctx)],
   [HOUR_MS, "removing expired data failed", () => removeOldData(ctx)],
 ];
 

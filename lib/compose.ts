@@ -7,6 +7,7 @@ import { createOperatorKey } from "./auth/local-operator";
 import { createHasher, hasherPoolSize } from "./auth/passwords/hasher";
 import { createAppleRevocations } from "./auth/sign-in-providers/apple-revocations";
 import type { Context } from "./context";
+import { createAppAttestApi } from "./platform/adapters/app-attest-api";
 import { createBillingApis } from "./platform/adapters/billing-sources";
 import { createBreachLookup } from "./platform/adapters/breach-lookup";
 import { allowedNetworks, createMailer, createPushTransport, createWebPush } from "./platform/adapters/create-adapters";
@@ -101,6 +102,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
     wakePush: () => worker?.wake(),
     removeDevices,
     withdrawConsent,
+    appAttest: createAppAttestApi(config),
     billing,
     appleRevocations,
     reconciler,

@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { AppAttestApi } from "./platform/adapters/app-attest-api";
 import type { BillingApis } from "./platform/adapters/billing-sources";
 import type { BreachLookup } from "./platform/adapters/breach-lookup";
 import type { Mailer } from "./platform/adapters/mailers";
@@ -63,6 +64,8 @@ export interface Context {
   fetchText: (url: string) => Promise<string>;
   /** The APIs of the billing providers. */
   billing: BillingApis;
+  /** App Attest's data service. Null: there is no key. */
+  appAttest: AppAttestApi | null;
   /** Asks Apple to revoke the tokens of deleted accounts, in the background. */
   appleRevocations: Consumer;
   /** Reconciles what is due with the billing providers, in the background. */

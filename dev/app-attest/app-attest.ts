@@ -2,10 +2,12 @@ import { createHash, sign } from "node:crypto";
 import { encode } from "cborg";
 import { keyIdOf, publicPointOf } from "@/lib/push/evidence/p256";
 import { extension, type Issuer, issue, type KeyPair, newKeys, pemOf } from "./certificates";
-import { der, octets, sequence } from "./der";
+import { der, octets, oid, sequence } from "./der";
 
 export const TEAM_ID = "TEAM123456";
 export const NONCE_EXTENSION = "1.2.840.113635.100.8.2";
+const KEY_POLICY_EXTENSION = "1.2.840.113635.100.8.6";
+const PLATFORM_EXTENSION = "1.2.840.113635.100.8.7";
 export const AAGUIDS = { production: Buffer.from("appattest\0\0\0\0\0\0\0"), sandbox: Buffer.from("appattestdevelop") };
 
 /** A fake of Apple's certification authority: a root, and the intermediate that issues the certificates of keys. */
@@ -44,6 +46,9 @@ export type Forgery = {
   credentialId?: Uint8Array;
   /** Replaces the certificate's nonce extension. */
   extensions?: Buffer[];
+  /** Extensions beside the nonce's. */
+  more?: Buffer[];
+  receipt?: Uint8Array;
   certified?: KeyPair;
   validFrom?: Date;
   validTo?: Date;
@@ -56,14 +61,35 @@ export function mintAttestation(parts: AttestationParts, forgery: Forgery = {}):
   const { issuedBy = authority, fmt = "apple-appattest", certified = parts.key } = forgery;
   const authData = attestedDataOf(parts, forgery);
   const nonce = sha256(authData, parts.clientDataHash);
-  const { extensions = [nonceExtension(nonce)], validFrom, validTo } = forgery;
+  const { more = [], extensions = [nonceExtension(nonce), ...more], validFrom, validTo } = forgery;
+  const { receipt = Buffer.from("receipt") } = forgery;
   const leaf = issue({ name: "Attested key", keys: certified, extensions, validFrom, validTo }, issuedBy.intermediate);
   const x5c = forgery.x5c ?? ((one, two) => [one, two]);
-  return toCbor({
-    fmt,
-    attStmt: { x5c: x5c(leaf.der, issuedBy.intermediate.der), receipt: Buffer.from("receipt") },
-    authData,
-  });
+  return toCbor({ fmt, attStmt: { x5c: x5c(leaf.der, issuedBy.intermediate.der), receipt }, authData });
+}
+
+/** A receipt as Apple sends it: signed data, whose content is a string of parts, of indefinite length. */
+export function receiptOf(
+  { key, appId }: Pick<AttestationParts, "key" | "appId">,
+  { riskMetric, notBefore }: { riskMetric?: number; notBefore?: Date } = {},
+): Buffer {
+  const certificate = issue({ name: "Attested key", keys: key }, authority.intermediate).der;
+  const integer = (value: number) => der(0x02, Buffer.of(value));
+  const attribute = (type: number, value: string | Uint8Array) =>
+    sequence(integer(type), integer(1), octets(Buffer.from(value as Uint8Array)));
+  const attributes = [
+    attribute(2, appId),
+    attribute(3, certificate),
+    attribute(6, riskMetric === undefined ? "ATTEST" : "RECEIPT"),
+    ...(riskMetric === undefined ? [] : [attribute(17, String(riskMetric))]),
+    ...(notBefore ? [attribute(19, notBefore.toISOString())] : []),
+  ];
+  const payload = der(0x31, ...attributes);
+  const parts = [octets(payload.subarray(0, 100)), octets(payload.subarray(100))];
+  const content = Buffer.concat([Buffer.of(0x24, 0x80), ...parts, Buffer.of(0, 0)]);
+  const data = sequence(oid("1.2.840.113549.1.7.1"), der(0xa0, content));
+  const signed = sequence(integer(1), der(0x31), data, der(0x31));
+  return sequence(oid("1.2.840.113549.1.7.2"), der(0xa0, signed));
 }
 
 /** An assertion as DCAppAttestService.generateAssertion returns it. */
@@ -78,6 +104,26 @@ export function mintAssertion(
 }
 
 export const nonceExtension = (nonce: Uint8Array) => extension(NONCE_EXTENSION, sequence(der(0xa1, octets(nonce))));
+
+/** The extensions of a certificate from macOS 27. `requirement`: under which condition the key signs. */
+export const macExtensions = (requirement: "rsec" | "none" | null = "rsec") => [
+  extension(PLATFORM_EXTENSION, sequence(der(0xbf, octets(Buffer.from("27.0"))), octets(Buffer.from("macosx")))),
+  ...(requirement === null
+    ? []
+    : [extension(KEY_POLICY_EXTENSION, sequence(der(0xa3, octets(keyPolicy(requirement)))))]),
+];
+
+/** An access control list of the Secure Enclave: each operation, and whether it is allowed or under which condition. */
+function keyPolicy(requirement: "rsec" | "none"): Buffer {
+  const name = (text: string) => der(0x0c, text);
+  const allowed = der(0xa1, der(0x01, Buffer.of(0xff)));
+  const signing =
+    requirement === "none"
+      ? sequence(name("osgn"), allowed)
+      : sequence(name("osgn"), der(0xa0, name("rsec")), sequence(der(0xa6, der(0x02, Buffer.of(1)))));
+  const operations = ["ok", "oa", "odel"].map((operation) => sequence(name(operation), allowed));
+  return sequence(name("11"), sequence(...operations, signing));
+}
 
 export const toCbor = (value: unknown): Buffer => Buffer.from(encode(value));
 

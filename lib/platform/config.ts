@@ -158,6 +158,10 @@ export const Environment = z.object({
   RELEASE_S3_SECRET_ACCESS_KEY: text.optional(),
   SIGSTORE_TRUSTED_ROOT: trustedRoots.optional(),
   APP_ATTEST_ROOT_CA: certificate.optional(),
+  APP_ATTEST_ALLOW_UNPROTECTED_MACS: flag.default(false),
+  APP_ATTEST_API_KEY: signingKey.optional(),
+  APP_ATTEST_API_KEY_ID: text.optional(),
+  APP_ATTEST_API_URL: z.url({ protocol: /^https?$/ }).optional(),
   APNS_KEY: signingKey.optional(),
   APNS_KEY_ID: text.optional(),
   APNS_TEAM_ID: text.regex(/^[A-Z0-9]{10}$/, "must be ten capital letters and digits").optional(),
@@ -217,6 +221,7 @@ const CHECKS = [
   backupErrors,
   providerErrors,
   apnsErrors,
+  appAttestErrors,
   appStoreApiErrors,
   signingKeyErrors,
   relyingPartyErrors,
@@ -337,6 +342,11 @@ function apnsErrors(env: Environment): string[] {
   return (["APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"] as const)
     .filter((name) => env[name] === undefined)
     .map((name) => `${name}: is required because other APNs credentials are set`);
+}
+
+function appAttestErrors(env: Environment): string[] {
+  if (env.APP_ATTEST_API_KEY === undefined) return [];
+  return missing(env, ["APP_ATTEST_API_KEY_ID", "APNS_TEAM_ID"], "APP_ATTEST_API_KEY");
 }
 
 /** The dark variants complete the light ones. */

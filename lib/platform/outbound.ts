@@ -125,7 +125,8 @@ export async function readJson(response: Response, maxBytes: number): Promise<un
   return JSON.parse(await readText(response, maxBytes));
 }
 
-async function readText({ body }: Response, maxBytes: number): Promise<string> {
+/** Reads a body as text. @throws Error if it is larger than `maxBytes` */
+export async function readText({ body }: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body ?? []) {

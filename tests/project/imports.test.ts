@@ -114,6 +114,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/statistics",
     "lib/platform/update-check",
     "lib/push/devices",
+    "lib/push/evidence",
     "lib/releases/adoption",
     "lib/releases/rollouts",
     "lib/releases/uploads",
@@ -146,6 +147,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/webhooks",
   ],
   "lib/context": [
+    "lib/platform/adapters/app-attest-api",
     "lib/platform/adapters/billing-sources",
     "lib/platform/adapters/breach-lookup",
     "lib/platform/adapters/mailers",

@@ -115,6 +115,16 @@ const Device = z.object({
   createdAt: z.date(),
   lastSeenAt: z.date(),
   lastDeliveredAt: Time,
+  receipt: z
+    .object({
+      riskMetric: z
+        .int()
+        .nullable()
+        .describe("About how many keys of the app the device has attested in 30 days. null: not known."),
+      riskMetricAt: Time,
+    })
+    .nullable()
+    .describe("What Apple's App Attest says of the device. null: it has no attested key."),
 });
 
 const PurchaseEvent = z.object({

@@ -62,7 +62,10 @@ export async function showAccount(ctx: Deps, id: string): Promise<AccountDetails
         orderBy: { createdAt: "asc" },
       },
       sessions: { where: liveSessions(id, ctx.now()), orderBy: [{ createdAt: "desc" }, { id: "desc" }] },
-      devices: { orderBy: [{ createdAt: "desc" }, { id: "desc" }] },
+      devices: {
+        include: { receipt: { select: { riskMetric: true, riskMetricAt: true } } },
+        orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+      },
     },
   });
   if (found === null) throw new AppError("not_found");

@@ -36,12 +36,13 @@ export async function activateDevice(
   const { device } = challenge;
   const keyHolder = (await findDeviceByKey(db, device, evidence)) ?? device;
   const { keyId, publicKey, keyCounter } = keyHolder;
-  const key = await verifyEvidence(evidence, {
+  const { key, receipt } = await verifyEvidence(evidence, {
     challenge,
     device: { ...device, keyId, publicKey, keyCounter },
     now: now(),
     teamId: config.APNS_TEAM_ID,
     root: config.APP_ATTEST_ROOT_CA ?? APPLE_APP_ATTESTATION_ROOT,
+    allowsUnprotectedMacs: config.APP_ATTEST_ALLOW_UNPROTECTED_MACS,
   });
   return db.$transaction(async (tx) => {
     const at = await lockOwner(tx, { dbNow }, owner);
@@ -56,6 +57,7 @@ export async function activateDevice(
     const status = isTokenMoved ? undefined : { in: VERIFIABLE_STATUSES };
     const where = { id: keyHolder.id, keyId, keyCounter, status };
     const row = await activate(tx, at, owner, where, registration, key);
+    if (receipt) await keepReceipt(tx, row.id, receipt, at);
     await enforceDeviceLimit(tx, row);
     await recordSecurityEvent(tx, now(), owner.account.id, "device_verified", caller);
     await webhooks.record(tx, [deviceVerified(row)]);
@@ -122,6 +124,12 @@ async function activate(
   const [row] = await tx.pushDevice.updateManyAndReturn({ where, data });
   if (!row) throw evidenceInvalid("counter_replayed");
   return row;
+}
+
+/** Replaces the receipt of a device's former key. */
+async function keepReceipt(tx: Tx, deviceId: string, receipt: Uint8Array<ArrayBuffer>, at: Date): Promise<void> {
+  const kept = { receipt, nextAttemptAt: at, riskMetric: null, riskMetricAt: null };
+  await tx.attestationReceipt.upsert({ where: { deviceId }, create: { deviceId, ...kept }, update: kept });
 }
 
 /**

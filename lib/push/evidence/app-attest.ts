@@ -7,6 +7,8 @@ import { type EvidenceReason, evidenceInvalid } from "./errors";
 import { keyFromPoint, keyIdOf, publicPointOf } from "./p256";
 
 const NONCE_EXTENSION = "1.2.840.113635.100.8.2";
+const KEY_POLICY_EXTENSION = "1.2.840.113635.100.8.6";
+const PLATFORM_EXTENSION = "1.2.840.113635.100.8.7";
 
 /** The value of the nonce's extension: SEQUENCE { [1] EXPLICIT OCTET STRING }. */
 class NonceValue {
@@ -37,22 +39,49 @@ function verifyChain(
 }
 
 /**
+ * Returns the value of an extension of a certificate; undefined if it has none.
+ * @throws AppError evidence_invalid: malformed, if it has several
+ */
+function extensionOf(certificate: X509Certificate, id: string): Buffer | undefined {
+  const { extensions = [] } = AsnConvert.parse(certificate.raw, Certificate).tbsCertificate;
+  const [extension, ...more] = extensions.filter(({ extnID }) => extnID === id);
+  if (more.length > 0) throw evidenceInvalid("malformed");
+  return extension && Buffer.from(extension.extnValue.buffer);
+}
+
+/**
  * Returns the nonce in the certificate of an attested key.
  * @throws AppError evidence_invalid: malformed, unless the certificate has exactly one such extension, in DER
  */
 function nonceOf(certificate: X509Certificate): Uint8Array {
   try {
-    const { extensions = [] } = AsnConvert.parse(certificate.raw, Certificate).tbsCertificate;
-    const [extension, ...more] = extensions.filter(({ extnID }) => extnID === NONCE_EXTENSION);
-    if (!extension || more.length > 0) throw new RangeError("expected exactly one nonce");
-    const value = AsnConvert.parse(extension.extnValue.buffer, NonceValue);
+    const extension = extensionOf(certificate, NONCE_EXTENSION);
+    if (!extension) throw new RangeError("expected exactly one nonce");
+    const value = AsnConvert.parse(extension, NonceValue);
     // The parser also accepts BER, and ignores trailing bytes. DER has one encoding of each value.
     const der = Buffer.from(AsnConvert.serialize(value));
-    if (!der.equals(Buffer.from(extension.extnValue.buffer))) throw new RangeError("expected DER");
+    if (!der.equals(extension)) throw new RangeError("expected DER");
     return new Uint8Array(value.nonce.buffer);
   } catch {
     throw evidenceInvalid("malformed");
   }
+}
+
+/** The end of the extension that names the platform, on a Mac: an OCTET STRING. */
+const MAC = Buffer.concat([Buffer.of(4, 6), Buffer.from("macosx")]);
+/**
+ * The policy of a key that signs only with full security and system integrity protection ("Validating apps that connect to your
+ * server"), as the certificate has it: SEQUENCE { [3] EXPLICIT OCTET STRING }.
+ */
+const MAC_KEY_POLICY = Buffer.concat([
+  Buffer.of(0x30, 0x46, 0xa3, 0x44, 0x04, 0x42),
+  Buffer.from("MEAMAjExMDowCQwCb2uhAwEB/zAJDAJvYaEDAQH/MAsMBG9kZWyhAwEB/zAVDARvc2duoAYMBHJzZWMwBaYDAgEB", "base64"),
+]);
+
+/** Whether a certificate is of a Mac that the key can be used on without its protections. */
+function isOfUnprotectedMac(certificate: X509Certificate): boolean {
+  const isOfMac = extensionOf(certificate, PLATFORM_EXTENSION)?.subarray(-MAC.length).equals(MAC) ?? false;
+  return isOfMac && !extensionOf(certificate, KEY_POLICY_EXTENSION)?.equals(MAC_KEY_POLICY);
 }
 
 /** Parses DER without trailing bytes. Node would also accept PEM, and ignore trailing bytes. */
@@ -148,16 +177,21 @@ const AAGUIDS = {
 /** `appId`: the team ID and the bundle ID, separated by a dot. */
 type Common = { clientDataHash: Uint8Array; appId: string };
 
+type AttestationContext = Common & {
+  keyId: Uint8Array;
+  environment: keyof typeof AAGUIDS;
+  root: X509Certificate;
+  allowsUnprotectedMacs: boolean;
+  now: Date;
+};
+
 /**
  * Verifies that a genuine copy of the app created a key on an Apple device, for this client data, and returns the key's
- * point. Every step of Apple, "Validating apps that connect to your server", "Verify the attestation". Ignores the
- * receipt, which is for later requests to Apple.
+ * point. Every step of Apple, "Validating apps that connect to your server", "Verify the attestation". Returns the receipt,
+ * which is for later requests to Apple, as it is.
  * @throws AppError evidence_invalid, with the reason of the step
  */
-export function verifyAttestation(
-  attestation: Uint8Array,
-  given: Common & { keyId: Uint8Array; environment: keyof typeof AAGUIDS; root: X509Certificate; now: Date },
-): Buffer {
+export function verifyAttestation(attestation: Uint8Array, given: AttestationContext) {
   const { attStmt, authData } = decodeCbor(Attestation, attestation);
   const certificate = verifyChain(attStmt.x5c, given.root, given.now);
   requireEqual(nonceOf(certificate), sha256(authData, given.clientDataHash), "nonce_mismatch");
@@ -169,7 +203,8 @@ export function verifyAttestation(
   if (counter !== 0) throw evidenceInvalid("counter_not_zero");
   requireEqual(aaguid, AAGUIDS[given.environment], "environment_mismatch");
   requireEqual(credentialId, given.keyId, "credential_id_mismatch");
-  return point;
+  if (!given.allowsUnprotectedMacs && isOfUnprotectedMac(certificate)) throw evidenceInvalid("mac_unprotected");
+  return { point, receipt: attStmt.receipt };
 }
 
 /**

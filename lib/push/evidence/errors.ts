@@ -14,6 +14,7 @@ export const EVIDENCE_REASONS = {
   counter_not_zero: "The key was used before it was attested.",
   environment_mismatch: "The key was attested in the other environment.",
   credential_id_mismatch: "The credential ID is not the key ID.",
+  mac_unprotected: "The Mac's key does not require full security and system integrity protection.",
   key_unknown: "The key is not known for this device. Attest a new key.",
   signature_invalid: "The signature was made with another key or for other client data.",
   counter_replayed: "The assertion's counter has not increased.",

@@ -32,18 +32,22 @@ export type EvidenceContext = {
   teamId: string | undefined;
   /** The root certificate of attestations, in PEM. */
   root: string;
+  /** Whether a Mac's key may work without full security and system integrity protection. */
+  allowsUnprotectedMacs: boolean;
   now: Date;
 };
 
 /** The key that signed, as the device's row stores it. */
 export type VerifiedKey = { keyId: string; publicKey: Uint8Array<ArrayBuffer>; keyCounter: bigint | null };
+/** `receipt`: that of its attestation, if it has just been attested. */
+type Verified = { key: VerifiedKey; receipt?: Uint8Array<ArrayBuffer> };
 
 /**
  * Verifies the evidence for a challenge: the nonce proves that notifications reach the device, and the signature that
  * the app on the device received it, for this account.
  * @throws AppError evidence_invalid with `reason`; push_not_configured for App Attest without a team ID
  */
-export async function verifyEvidence(evidence: Evidence, claim: EvidenceContext): Promise<VerifiedKey> {
+export async function verifyEvidence(evidence: Evidence, claim: EvidenceContext): Promise<Verified> {
   const { challenge, device } = claim;
   if (!isSameSecret(createHash("sha256").update(evidence.pushNonce).digest("hex"), challenge.nonceHash)) {
     throw evidenceInvalid("push_nonce_mismatch");
@@ -51,15 +55,15 @@ export async function verifyEvidence(evidence: Evidence, claim: EvidenceContext)
   const asked = { challengeId: challenge.id, challengeValue: challenge.value, pushNonce: evidence.pushNonce };
   const clientData = buildClientData({ ...device, ...asked });
   return evidence.type === "device_key"
-    ? verifyDeviceKey(evidence, claim, clientData)
+    ? { key: verifyDeviceKey(evidence, claim, clientData) }
     : verifyAppAttest(evidence, claim, clientData);
 }
 
 async function verifyAppAttest(
   { keyId: id, attestation, assertion }: AppAttestEvidence,
-  { device, teamId, root, now }: EvidenceContext,
+  { device, teamId, root, allowsUnprotectedMacs, now }: EvidenceContext,
   clientData: Buffer,
-): Promise<VerifiedKey> {
+): Promise<Verified> {
   if (!teamId) throw new AppError("push_not_configured", { detail: "APNS_TEAM_ID is not set." });
   const { verifyAssertion, verifyAttestation } = await import("./app-attest"); // loads packages for CBOR and ASN.1
   const clientDataHash = createHash("sha256").update(clientData).digest();
@@ -67,15 +71,17 @@ async function verifyAppAttest(
   const keyId = Buffer.from(id, "base64");
   if (attestation !== undefined) {
     const environment = device.environment === "sandbox" ? "sandbox" : "production";
-    const given = { clientDataHash, appId, keyId, environment, root: new X509Certificate(root), now } as const;
-    const publicKey = verifyAttestation(Buffer.from(attestation, "base64"), given);
-    return { keyId: keyId.toString("base64"), publicKey: new Uint8Array(publicKey), keyCounter: 0n };
+    const common = { clientDataHash, appId, keyId, environment } as const;
+    const given = { ...common, root: new X509Certificate(root), allowsUnprotectedMacs, now };
+    const { point, receipt } = verifyAttestation(Buffer.from(attestation, "base64"), given);
+    const key = { keyId: keyId.toString("base64"), publicKey: new Uint8Array(point), keyCounter: 0n };
+    return { key, receipt: new Uint8Array(receipt) };
   }
   const { publicKey, keyCounter: counter } = device;
   if (!publicKey || counter === null || keyId.toString("base64") !== device.keyId) throw evidenceInvalid("key_unknown");
   const given = { clientDataHash, appId, publicKey, counter };
   const keyCounter = verifyAssertion(Buffer.from(assertion ?? "", "base64"), given);
-  return { keyId: device.keyId, publicKey, keyCounter };
+  return { key: { keyId: device.keyId, publicKey, keyCounter } };
 }
 
 /** Nothing vouches for a device key, so the first one is trusted and pinned. */

@@ -485,6 +485,7 @@ export const LEFT_OUT: Readonly<Partial<Record<Model, string>>> = {
   PushDelivery: "the old service sends it",
   PushMessage: "the old service sends it",
   PushBroadcast: "the old service sends it",
+  AttestationReceipt: "a new attestation brings its own",
   PushChallenge: "a verification that is not complete",
   PushReceipt: "a log that retention empties",
   PushOutcomeCount: "counts of that log",

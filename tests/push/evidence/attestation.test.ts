@@ -6,6 +6,7 @@ import {
   type AttestationParts,
   authority,
   type Forgery,
+  macExtensions,
   mintAttestation,
   NONCE_EXTENSION,
   newAttestKey,
@@ -31,7 +32,14 @@ const root = new X509Certificate(authority.rootPem);
 
 type Given = Parameters<typeof verifyAttestation>[1];
 const check = (attestation: Uint8Array, change: Partial<Given> = {}) =>
-  verifyAttestation(attestation, { ...parts, keyId: parts.key.keyId, root, now: NOW, ...change });
+  verifyAttestation(attestation, {
+    ...parts,
+    keyId: parts.key.keyId,
+    root,
+    allowsUnprotectedMacs: false,
+    now: NOW,
+    ...change,
+  });
 const reason = (reason: string) => expect.objectContaining({ extras: expect.objectContaining({ fields: { reason } }) });
 const refused = (attestation: Uint8Array, why: string, change?: Partial<Given>) =>
   expect(() => check(attestation, change)).toThrow(reason(why));
@@ -40,9 +48,26 @@ test.each(["production", "sandbox"] as const)(
   "a genuine attestation of the %s environment returns its key",
   (environment) => {
     const genuine = mintAttestation({ ...parts, environment });
-    expect(check(genuine, { environment })).toEqual(parts.key.point);
+    expect(check(genuine, { environment }).point).toEqual(parts.key.point);
   },
 );
+
+test("a Mac's key has to require full security and system integrity protection, unless the configuration allows others", () => {
+  expect(check(mintAttestation(parts, { more: macExtensions() })).point).toEqual(parts.key.point);
+  for (const requirement of ["none", null] as const) {
+    const unprotected = mintAttestation(parts, { more: macExtensions(requirement) });
+    refused(unprotected, "mac_unprotected");
+    expect(check(unprotected, { allowsUnprotectedMacs: true }).point).toEqual(parts.key.point);
+  }
+  // An iPhone with iOS 27 has a policy of another kind.
+  const [, policy = Buffer.alloc(0)] = macExtensions("none");
+  expect(check(mintAttestation(parts, { more: [policy] })).point).toEqual(parts.key.point);
+});
+
+test("the receipt is returned as it is", () => {
+  const receipt = randomBytes(4_000);
+  expect(check(mintAttestation(parts, { receipt })).receipt).toEqual(receipt);
+});
 
 describe("an attestation is invalid for", () => {
   test.each<[string, Partial<Given>, string]>([

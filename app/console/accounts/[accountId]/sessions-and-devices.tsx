@@ -95,6 +95,7 @@ const COLUMNS: Column<Device>[] = [
         .filter(Boolean)
         .join(", "),
   },
+  { head: "Attested keys", cell: ({ receipt }) => receipt?.riskMetric ?? <Dash /> },
   { head: "Last delivery", isTight: true, cell: ({ lastDeliveredAt }) => <Ago at={lastDeliveredAt} /> },
   { head: "Last seen", isTight: true, cell: ({ lastSeenAt }) => <Ago at={lastSeenAt} /> },
 ];
