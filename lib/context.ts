@@ -144,6 +144,7 @@ export type RequestRecord = {
 /** The counters and their labels. Each label has a small, fixed set of values. */
 export type Counts = {
   billing_event: { type: string; state: string };
+  billing_recovered: { provider: string; events: number };
   billing_reconcile: { provider: string; outcome: "corrected" | "unchanged" | "limited" | "failed" };
   push_delivery: { result: "sent" | "failed" | "cancelled" | "retried" };
 };

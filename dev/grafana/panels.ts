@@ -147,8 +147,25 @@ export const ROWS: { title: string; panels: Panel[] }[] = [
       {
         title: "Reconciliations",
         unit: "cps",
-        description: "Customers that were compared with the provider, by outcome.",
-        queries: { "{{outcome}}": `sum by (outcome) (rate(homeport_billing_reconciles_total{${JOB}}[${RATE}]))` },
+        description: "What was compared with the providers, by outcome.",
+        queries: {
+          "{{provider}} {{outcome}}": `sum by (provider, outcome) (rate(homeport_billing_reconciles_total{${JOB}}[${RATE}])) > 0`,
+        },
+      },
+      {
+        title: "Lost events",
+        unit: "short",
+        description: "Events that were found because their webhook did not arrive, and providers whose API is paused.",
+        queries: {
+          "{{provider}}": `sum by (provider) (increase(homeport_billing_events_recovered_total{${JOB}}[${RATE}]))`,
+          paused: `max(homeport_billing_apis_paused{${JOB}})`,
+        },
+      },
+      {
+        title: "Age of the providers' events",
+        unit: "s",
+        description: "How long ago the events of a provider were read to the end.",
+        queries: { oldest: `max(homeport_billing_sweep_oldest_age_seconds{${JOB}})` },
       },
     ],
   },

@@ -12,9 +12,12 @@ import { expireGrants } from "@/lib/subscriptions/grants/grants";
 import { retryEvents } from "@/lib/subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { listPurchases } from "@/lib/subscriptions/operations";
+import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { scheduleRenewals } from "@/lib/subscriptions/reconcile/schedule";
+import { sweepProviders } from "@/lib/subscriptions/reconcile/sweep";
 import { findReferences } from "@/lib/subscriptions/references";
 import { openSources } from "@/lib/subscriptions/sources/find-source";
+import { stripeSource } from "@/lib/subscriptions/sources/stripe";
 import { readStatus } from "@/lib/subscriptions/status/read-status";
 import { requestStatus, serializeStatus } from "@/lib/subscriptions/status/request-status";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
@@ -34,6 +37,9 @@ import { prune, replay } from "@/tests/support/subscriptions/operator-actions";
 
 /** Only looked at, never asked. */
 const EVERY_API = { revenuecat: {}, stripe: {}, paddle: {}, appStore: {} } as ReturnType<typeof ctx>["billing"];
+const NO_EVENTS = {
+  listEvents: async () => ({ data: [{ id: "evt_1" }], has_more: false }),
+} as unknown as typeof EVERY_API.stripe;
 type Db = ReturnType<typeof ctx>["db"];
 
 describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
@@ -61,6 +67,12 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   test.each<[string, (db: Db) => Promise<unknown>]>([
     ["the retry of pending events", (db) => retryEvents({ ...ctx(), db })],
     ["the schedule of overdue renewals", (db) => scheduleRenewals({ ...ctx(), db, billing: EVERY_API })],
+    [
+      "the search for lost events",
+      (db) =>
+        sweepProviders({ ...ctx(), db, billing: { ...EVERY_API, paddle: null, appStore: null, stripe: NO_EVENTS } }),
+    ],
+    ["the next job of a provider", (db) => reconcileNext({ ...ctx(), db, billing: EVERY_API }, stripeSource)],
     ["the end of grants", (db) => expireGrants({ ...ctx(), db })],
     ["the notifications of trials that end", (db) => notifyTrialEndings({ ...ctx(), db })],
     ["the gauges of billing", readGauges],

@@ -32,7 +32,7 @@ const AS_IF_EMPTY = `UPDATE pg_class SET relpages = 1, reltuples = 0 WHERE relki
   AND relnamespace = 'public'::regnamespace AND relname = ANY('{${QUEUES.join(",")}}')`;
 
 /** Tables of few rows, however many accounts and notifications there are. They are read as a whole. */
-const SMALL_TABLES = ["PushPause", "PushBroadcast", "WebhookEndpoint"];
+const SMALL_TABLES = ["BillingApiPause", "BillingSweep", "PushPause", "PushBroadcast", "WebhookEndpoint"];
 
 /**
  * Runs statements on the test's database on PostgreSQL, and returns those that scan a large table without an index's condition, each as "TABLE:

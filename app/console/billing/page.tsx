@@ -2,7 +2,7 @@ import { AccountName } from "@/lib/platform/find-account";
 import { listBillingProducts } from "@/lib/subscriptions/admin/billing-products";
 import { countPendingEvents, listBillingEvents } from "@/lib/subscriptions/admin/list-events";
 import { countExpired } from "@/lib/subscriptions/admin/prune-payloads";
-import { countPurchases } from "@/lib/subscriptions/admin/reconcile";
+import { countPurchases, listProviderStates } from "@/lib/subscriptions/admin/reconcile";
 import { BillingEventsQuery } from "@/lib/subscriptions/admin/schema";
 import { openSources } from "@/lib/subscriptions/sources/find-source";
 import { Filters, FilterTime, InputFilter, SelectFilter, TimeFilter } from "../components/filters";
@@ -16,6 +16,7 @@ import { consolePage } from "../frame/console-page";
 import { BatchProgress, BatchQuery } from "./batch-progress";
 import { EVENT_COLUMNS, EVENT_TYPES } from "./event-columns";
 import { InboxActions } from "./inbox-actions";
+import { Providers } from "./providers";
 
 export const metadata = { title: "Billing" };
 
@@ -33,15 +34,16 @@ export default consolePage(
   async ({ ctx, query: { batch, at, only, share, failures, ...query } }) => {
     const { state, unlinked, type, event, account, purchase, receivedFrom, receivedBefore } = query;
     const days = ctx.config.BILLING_PAYLOAD_RETENTION_DAYS;
-    const [counts, purchases, expired, unmapped] = await Promise.all([
+    const isWhole = Object.values(query).every((value) => value === undefined);
+    const [counts, purchases, expired, unmapped, providers] = await Promise.all([
       countPendingEvents(ctx),
       openSources(ctx).length > 0 ? countPurchases(ctx) : 0,
       days === undefined ? 0 : countExpired(ctx, days),
       listBillingProducts(ctx, { withoutEntitlement: "true" }),
+      isWhole ? listProviderStates(ctx) : [],
     ]);
     const found = await listBillingEvents(ctx, query).catch(noSuchAccount);
     const { events, nextCursor } = found ?? { events: [], nextCursor: null };
-    const isWhole = Object.values(query).every((value) => value === undefined);
     const isFailedFirst = isWhole && counts.failed > 0;
     const failed = isFailedFirst ? await listBillingEvents(ctx, { state: "failed", limit: FIRST_FAILURES }) : null;
     return (
@@ -99,6 +101,7 @@ export default consolePage(
             <TimeFilter name="receivedBefore" label="Received before" value={receivedBefore} />
           </Filters>
         </List>
+        <Providers providers={providers} />
       </>
     );
   },

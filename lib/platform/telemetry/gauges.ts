@@ -89,6 +89,10 @@ export const billingGauges: GaugeGroup = {
     homeport_billing_renewals_overdue: `Subscriptions that were due to renew an hour to a day ago and for which no event has arrived, ${AT_MOST}.`,
     homeport_billing_reconciles_due: `Customers and purchases that are due to be reconciled with their provider, ${AT_MOST}.`,
     homeport_billing_reconciles_due_oldest_age_seconds: "Time since the oldest due reconcile became due.",
+    homeport_billing_apis_paused:
+      "Billing providers whose API limits requests: none are sent for the time it asked for.",
+    homeport_billing_sweep_oldest_age_seconds:
+      "Time since a provider's events were last read to the end, of the provider whose are the oldest.",
   },
   read: (deps) => {
     const now = deps.dbNow();
@@ -107,6 +111,11 @@ export const billingGauges: GaugeGroup = {
       homeport_billing_reconciles_due_oldest_age_seconds: ageOf(
         now,
         sql`SELECT min("nextAttemptAt") FROM "BillingReconcileJob"`,
+      ),
+      homeport_billing_apis_paused: countRows(sql`SELECT 1 FROM "BillingApiPause" WHERE until > ${now}`),
+      homeport_billing_sweep_oldest_age_seconds: ageOf(
+        now,
+        sql`SELECT min(COALESCE("readUntil", "untilTime")) FROM "BillingSweep"`,
       ),
     });
   },

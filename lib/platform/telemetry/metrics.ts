@@ -135,10 +135,14 @@ function createCounters(prom: typeof import("prom-client"), registry: Registry):
     for (const outcome of ["corrected", "unchanged", "limited", "failed"])
       billingReconciles.inc({ provider, outcome }, 0);
   }
+  const recoveredHelp =
+    "Billing events whose webhook did not arrive, and that a sweep of the provider's events has found.";
+  const recoveredEvents = counter("homeport_billing_events_recovered_total", recoveredHelp, ["provider"]);
   const pushDeliveries = counter("homeport_push_deliveries_total", "Push delivery attempts by result.", ["result"]);
   return {
     billing_event: (labels) => billingEvents.inc(labels),
     billing_reconcile: (labels) => billingReconciles.inc(labels),
+    billing_recovered: ({ provider, events }) => recoveredEvents.inc({ provider }, events),
     push_delivery: (labels) => pushDeliveries.inc(labels),
   };
 }

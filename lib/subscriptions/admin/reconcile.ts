@@ -1,6 +1,7 @@
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { readDatabaseTime } from "../../platform/db/clock";
 import { timeOfId } from "../../platform/db/ids";
 import { sql } from "../../platform/db/sql";
 import { countRows } from "../../platform/lists";
@@ -123,4 +124,37 @@ async function progressAfter({ db, now }: Deps, { after }: CustomerPosition): Pr
   const start = timeOfId(first?.id ?? after).getTime();
   const whole = (last ? timeOfId(last.id) : now()).getTime() - start;
   return whole <= 0 ? 0 : Math.min(Math.max((timeOfId(after).getTime() - start) / whole, 0), 1);
+}
+
+/** What is done about a provider with an API key: its pause, and how far its events were read. */
+export type ProviderState = {
+  provider: string;
+  name: string;
+  pausedUntil: Date | null;
+  jobs: number;
+  /** null: its API has no list of events. */
+  sweep: { finishedAt: Date | null; found: number; failure: string | null } | null;
+};
+
+/** Lists the providers with an API key. */
+export async function listProviderStates(deps: Pick<Context, "billing" | "db" | "dbNow">): Promise<ProviderState[]> {
+  const { db } = deps;
+  const [pauses, sweeps, jobs, now] = await Promise.all([
+    db.billingApiPause.findMany(),
+    db.billingSweep.findMany(),
+    db.billingReconcileJob.groupBy({ by: ["provider"], _count: true }),
+    readDatabaseTime(deps),
+  ]);
+  return openSources(deps).map(({ api: { name }, provider, readEvents }) => {
+    const isOwn = (row: { provider: string }) => row.provider === provider;
+    const pause = pauses.find(isOwn);
+    const { finishedAt = null, lastFound: found = 0, failure = null } = sweeps.find(isOwn) ?? {};
+    return {
+      provider,
+      name,
+      pausedUntil: pause && pause.until > now ? pause.until : null,
+      jobs: jobs.find(isOwn)?._count ?? 0,
+      sweep: readEvents ? { finishedAt, found, failure } : null,
+    };
+  });
 }

@@ -68,10 +68,12 @@ export async function scheduleOverdue(deps: Deps, purchaseIds: string[]): Promis
   });
 }
 
-/** Deletes the reconcile jobs that there is no API key to run with. Returns their number. */
+/** Deletes the reconcile jobs and sweeps that there is no API key to run with. Returns the number of jobs. */
 export async function removeReconcileJobs(deps: Pick<Deps, "billing" | "db">): Promise<number> {
   const providers = openSources(deps).map(({ provider }) => provider);
-  return (await deps.db.billingReconcileJob.deleteMany({ where: { provider: { notIn: providers } } })).count;
+  const where = { provider: { notIn: providers } };
+  await deps.db.billingSweep.deleteMany({ where });
+  return (await deps.db.billingReconcileJob.deleteMany({ where })).count;
 }
 
 /**

@@ -99,7 +99,9 @@ async function applyMissing(deps: Deps, { provider }: Source, events: NewEvent[]
   // In one turn of the event loop: they are stored together.
   await Promise.all(missing.map((event) => storeAndApply(deps, event)));
   const isLost = ({ event }: NewEvent) => event.facts.occurredAt.getTime() < at.getTime() - DELIVERY_MS;
-  return missing.filter(isLost).length;
+  const lost = missing.filter(isLost).length;
+  deps.count("billing_recovered", { provider, events: lost });
+  return lost;
 }
 
 /** Claims the sweep of a provider if it is due, and begins it. Null: it is not, or the API is paused. */

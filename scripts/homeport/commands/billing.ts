@@ -75,7 +75,7 @@ const defineInbox: DefineCommandGroup = (billing) => {
 const defineCustomers: DefineCommandGroup = (billing) => {
   billing
     .command("reconcile")
-    .description("compare purchases with the provider (needs BILLING_API_KEY)")
+    .description("compare purchases with the providers whose API has a key")
     .option("--account <id>", "one account")
     .option("--all", "all customers")
     .option(...REASON)

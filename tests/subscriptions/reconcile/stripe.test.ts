@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeEach, expect, test } from "vitest";
+import { listProviderStates } from "@/lib/subscriptions/admin/reconcile";
 import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { scheduleRenewals } from "@/lib/subscriptions/reconcile/schedule";
 import { sweepProviders } from "@/lib/subscriptions/reconcile/sweep";
@@ -7,6 +8,7 @@ import { stripeSource } from "@/lib/subscriptions/sources/stripe";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
+import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
 import { type Json, sendStripe } from "@/tests/support/subscriptions/providers";
 import { send } from "@/tests/support/subscriptions/revenuecat";
@@ -31,7 +33,8 @@ const withStripe = <T>(run: () => Promise<T>) =>
     { config: stripe.config, billing: stripe.apis(), reconciler: { wake: () => {}, close: async () => {} } },
     run,
   );
-const sweep = () => withStripe(() => sweepProviders(ctx()));
+const sweep = (count = ctx().count) => withStripe(() => sweepProviders({ ...ctx(), count }));
+const stateShown = () => withStripe(async () => (await listProviderStates(ctx()))[0]);
 const sweepState = () => ctx().db.billingSweep.findUniqueOrThrow({ where: { provider: "stripe" } });
 const listed = () => stripe.requests.filter(({ pathname }) => pathname === "/v1/events");
 
@@ -104,10 +107,15 @@ test("what a day without webhooks has changed is found by the next sweep, and la
   const people = [renewed.ann, canceled.ann, upgraded.ann, expired.ann, unpaid.ann, oneTime];
   const statuses = () => Promise.all(people.map(async (one) => (await statusOf(one)).status));
   clock.advance(13 * HOUR_MS);
-  await sweep();
+  const { metric, count } = await openBillingMetrics();
+  await sweep(count);
   const expected = ["active", "canceled", "active", "expired", "grace_period", "revoked"];
   expect(await statuses()).toEqual(expected);
   expect(await sweepState()).toMatchObject({ lastFound: lost.length, position: null });
+  expect(await metric('events_recovered_total{provider="stripe"}')).toBe(lost.length);
+  expect(await metric("sweep_oldest_age_seconds")).toBeLessThan(60);
+  clock.advance(HOUR_MS);
+  expect(await metric("sweep_oldest_age_seconds")).toBeGreaterThanOrEqual(3600);
   const states = await ctx().db.purchase.findMany({ orderBy: { id: "asc" }, omit: { updatedAt: true } });
   for (const event of lost.toReversed()) expect(await sendStripe(event)).toMatchObject([200, { status: "duplicate" }]);
   expect(await ctx().db.purchase.findMany({ orderBy: { id: "asc" }, omit: { updatedAt: true } })).toEqual(states);
@@ -138,6 +146,11 @@ test("a sweep continues after the page that it has read, by one process at a tim
   await sweep();
   clock.advance(29_000);
   await sweep();
+  expect(await stateShown()).toMatchObject({
+    name: "Stripe",
+    pausedUntil: expect.any(Date),
+    sweep: { finishedAt: null },
+  });
   expect(listed()).toHaveLength(3);
   clock.advance(2_000);
   await Promise.all([sweep(), sweep()]);
@@ -145,6 +158,10 @@ test("a sweep continues after the page that it has read, by one process at a tim
   expect([third, fourth, rest.length]).toEqual([second, second, 1]);
   expect(await ctx().db.purchase.count()).toBe(250);
   expect(await sweepState()).toMatchObject({ position: null, failure: null });
+  expect(await stateShown()).toMatchObject({
+    pausedUntil: null,
+    sweep: { finishedAt: expect.any(Date), failure: null },
+  });
 });
 
 test("a position that the provider does not know any more begins the sweep again", async () => {
