@@ -38,6 +38,7 @@ const GROUPS = {
     guide("console"),
     "docs/commands.md",
     "docs/performance.md",
+    "docs/reliability.md",
   ],
   Security: ["docs/security.md", "docs/security-architecture.md", "docs/asvs.md", "SECURITY.md"],
 };

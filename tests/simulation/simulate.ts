@@ -1,4 +1,5 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -29,6 +30,8 @@ const { values: options } = parseArgs({
 });
 
 const CACHE = path.resolve("node_modules/.cache/simulation");
+/** Memory, if there is a file system in it. */
+const MEMORY = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 const MUTATIONS = path.resolve("tests/simulation/mutations");
 const KNOWN = "tests/simulation/seeds.json";
 const PGLITE = "node_modules/@electric-sql/pglite/dist/pglite.wasm";
@@ -59,7 +62,7 @@ function applied({ file = "", search = "", replace = "" }: Mutation, source: str
 async function prepare(mutation: Mutation | null = null) {
   mkdirSync(CACHE, { recursive: true });
   const outdir = mkdtempSync(path.join(CACHE, "build-"));
-  const folder = mkdtempSync("/dev/shm/homeport-simulation-");
+  const folder = mkdtempSync(path.join(MEMORY, "homeport-simulation-"));
   await build({
     entryPoints: ["tests/simulation/seed.ts"],
     outdir,
@@ -125,7 +128,10 @@ async function runSeeds(): Promise<number> {
   const from = Number(options.seed ?? options.from ?? Math.floor(Math.random() * 2 ** 31));
   const count = options.seed ? 1 : Number(options.seeds ?? (options.minutes ? Number.POSITIVE_INFINITY : 20));
   const until = performance.now() + (options.minutes ? Number(options.minutes) * MINUTE_MS : Number.POSITIVE_INFINITY);
-  const known: { seed: number; steps: number }[] = options.known ? JSON.parse(readFileSync(KNOWN, "utf8")) : [];
+  /** Each with the commit that mended what it had found. */
+  const known: { seed: number; steps: number; commit: string }[] = options.known
+    ? JSON.parse(readFileSync(KNOWN, "utf8"))
+    : [];
   const totals = { operations: 0, faults: 0, ms: 0, seeds: 0, failures: 0 };
   const coverage: Record<string, number> = {};
   const runOne = async (seed: number, length?: number) => {
