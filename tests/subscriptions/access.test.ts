@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readGuide } from "@/lib/platform/guides";
 import type { AccessExplanation } from "@/lib/subscriptions/access/schema";
 import { pauseApi, reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { scheduleReconcile } from "@/lib/subscriptions/reconcile/schedule";
@@ -8,7 +9,7 @@ import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { answerOf, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
-import { importFile, newFile } from "@/tests/support/import-command";
+import { importFile, newFile, runHomeport } from "@/tests/support/import-command";
 import {
   anonymous,
   billingEvent,
@@ -353,6 +354,25 @@ describe("an account without access", () => {
   });
 });
 
+test("the pages of the guide that an answer leads to exist", async () => {
+  const { markdown } = (await readGuide("billing")) ?? { markdown: "" };
+  const sections = [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+  const BILLING_PROVIDER = "standard-webhooks";
+  const found = [await withContext({ config: PROVIDERS }, () => why())];
+  found.push(await withContext({ config: { BILLING_PROVIDER } }, () => why()));
+  const none = { BILLING_WEBHOOK_AUTHORIZATION: [], BILLING_WEBHOOK_SIGNING_SECRET: undefined };
+  found.push(await withContext({ config: none }, () => why()));
+  const actions = found.flatMap(({ reasons }) => reasons.flatMap((reason) => reason.actions));
+  const linked = new Set(actions.flatMap(({ path }) => path?.split("guides/billing#")[1] ?? []));
+  expect(linked.size).toBe(5);
+  expect([...linked].filter((section) => !sections.includes(section))).toEqual([]);
+});
+
 test("the answer has 20 reasons at most, and tells what is true of many purchases of a product once", async () => {
   for (let i = 0; i < 3; i += 1) {
     const send = purchaseOf(ann);
@@ -371,6 +391,8 @@ test("support and keys for billing may ask; customers, other keys and strangers 
   const asKey = async (scope: "billing:read" | "accounts:read") =>
     (await request(ann.id, {}, { ...ann, token: (await newKey({ scopes: [scope] })).key })).status;
   expect([await asKey("billing:read"), await asKey("accounts:read")]).toEqual([200, 403]);
+  const { result } = await runHomeport<AccessExplanation>(["billing:read"], "accounts", "why", ann.id, "pro");
+  expect(result).toMatchObject({ accountId: ann.id, entitlementId: "pro", hasAccess: false });
   expect((await request(randomUUID())).status).toBe(404);
   expect((await request("nobody")).status).toBe(404);
   expect((await request(ann.id, { entitlement: "\0" })).status).toBe(400);

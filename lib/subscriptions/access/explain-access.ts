@@ -22,8 +22,9 @@ import {
   ACCESS_CODES,
   askProvider,
   change,
+  connectionGuide,
   describeEvent,
-  GUIDE,
+  guideSection,
   type LastEvent,
   nameOf,
   type OwnedPurchase,
@@ -333,7 +334,7 @@ async function elsewhere({ db }: Deps, { account, ids, entitlementId }: About): 
       actions: [
         see("See the other account.", `/console/accounts/${accountId}`, `homeport accounts why ${accountId}`),
         see("See which event named its owner.", page, `homeport billing timeline ${purchaseId}`),
-        see("Let the customer restore the purchase in the app, signed in to this account.", GUIDE, null),
+        see("Let the customer restore the purchase in the app, signed in to this account.", null, null),
       ],
     });
   });
@@ -362,7 +363,9 @@ async function missing(deps: Deps, about: About, providers: Providers, lastEvent
   if (configured.length === 0) {
     const text = "No webhook of a billing provider is configured, so no purchase can arrive.";
     return [
-      reason("provider_not_configured", text, { actions: [change("Configure the webhook.", GUIDE, null), ...ask] }),
+      reason("provider_not_configured", text, {
+        actions: [change("Configure the webhook.", guideSection("connect-revenuecat"), null), ...ask],
+      }),
     ];
   }
   const silent = configured.filter(([, { lastReceivedAt }]) => lastReceivedAt === null).map(([name]) => name);
@@ -379,7 +382,11 @@ async function missing(deps: Deps, about: About, providers: Providers, lastEvent
 function nobodyNames(ids: string[], ask: AccessReason["actions"]): AccessReason {
   const [own, ...old] = ids;
   const olds = old.length > 0 ? `, nor by its old ${old.length === 1 ? "id" : "ids"} ${old.join(", ")}` : "";
-  const login = see("Check that the app passes the account's id to the provider.", GUIDE, null);
+  const login = see(
+    "Check that the app passes the account's id to the provider.",
+    guideSection("connect-revenuecat"),
+    null,
+  );
   const path = "/console/settings/guides/moving-in";
   const moved = change("If the customer has bought with another id before, import the account with it.", path, null);
   const actions = [...ask, login, ...(old.length === 0 ? [moved] : [])];
@@ -398,22 +405,22 @@ function lostDeliveries([provider, { sweep }]: [string, ProviderState]): AccessR
   const name = providerName(provider);
   const found = `The last search of the events that ${name} has sent, on ${timeText(sweep.finishedAt)}, found ${sweep.lastFound} that had not arrived.`;
   const failed = `The events that ${name} has sent cannot be read from its API: ${sweep.failure}`;
-  const key = change("Check the API key and what it may read.", GUIDE, null);
+  const key = change("Check the API key and what it may read.", guideSection("reconcile-with-the-provider"), null);
   return [
-    ...(sweep.lastFound > 0 ? [reason("deliveries_lost", found, { actions: [LOOK_AT_DELIVERIES] })] : []),
+    ...(sweep.lastFound > 0 ? [reason("deliveries_lost", found, { actions: [lookAtDeliveries(provider)] })] : []),
     ...(sweep.failure !== null ? [reason("provider_unreachable", failed, { actions: [key] })] : []),
   ];
 }
 
-const LOOK_AT_DELIVERIES = change(
-  "See in the provider's dashboard what its deliveries get. With a wrong secret it is 401, and the log has webhook_unauthorized.",
-  GUIDE,
-  null,
-);
+function lookAtDeliveries(provider: string) {
+  const text =
+    "See in the provider's dashboard what its deliveries get. With a wrong secret it is 401, and the log has webhook_unauthorized.";
+  return change(text, connectionGuide(provider), null);
+}
 
 function noDeliveries(provider: string): AccessReason {
   const text = `The webhook of ${providerName(provider)} is configured, and none of the newest events is from it.`;
-  return reason("no_deliveries", text, { actions: [LOOK_AT_DELIVERIES] });
+  return reason("no_deliveries", text, { actions: [lookAtDeliveries(provider)] });
 }
 
 /** Purchases that may be the customer's. Leaves out those of deleted accounts. */

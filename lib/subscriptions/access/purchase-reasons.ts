@@ -223,7 +223,14 @@ function actionsOf(code: PurchaseCode, owned: OwnedPurchase): AccessAction[] {
     case "other_entitlement":
       return mapProduct(purchase.provider);
     case "sandbox":
-      return [change("Make the account a sandbox tester (BILLING_SANDBOX_TESTERS).", GUIDE, null), show];
+      return [
+        change(
+          "Make the account a sandbox tester (BILLING_SANDBOX_TESTERS).",
+          guideSection("connect-revenuecat"),
+          null,
+        ),
+        show,
+      ];
     case "grant_ended":
       return [grantAgain(purchase)];
     case "payment_failed":
@@ -234,11 +241,11 @@ function actionsOf(code: PurchaseCode, owned: OwnedPurchase): AccessAction[] {
     case "provider_silent":
       return [
         ...ask,
-        see("Look for the event in the provider's dashboard, and let it send the event again.", GUIDE, null),
+        see("Look for the event in the provider's dashboard, and let it send the event again.", null, null),
         show,
       ];
     case "provider_not_configured":
-      return [change("Configure the webhook.", GUIDE, null), ...ask];
+      return [change("Configure the webhook.", connectionGuide(purchase.provider), null), ...ask];
     case "expired":
     case "refunded":
     case "renewal_awaited":
@@ -249,9 +256,7 @@ function actionsOf(code: PurchaseCode, owned: OwnedPurchase): AccessAction[] {
   }
 }
 
-export const GUIDE = "/console/settings/guides/billing";
-
-export const see = (text: string, path: string, command: string | null): AccessAction => ({
+export const see = (text: string, path: string | null, command: string | null): AccessAction => ({
   text,
   path,
   command,
@@ -283,15 +288,22 @@ function grantAgain({ accountId, entitlementIds }: StoredPurchase): AccessAction
   return see("Grant the entitlement again.", `/console/accounts/${accountId}`, command);
 }
 
-const PROVIDER_NAMES: Readonly<Record<string, string>> = {
-  revenuecat: "RevenueCat",
-  stripe: "Stripe",
-  paddle: "Paddle",
-  "app-store": "the App Store",
-  "standard-webhooks": "the billing provider",
+/** What a provider is called, and the section of the billing guide that connects it. */
+const PROVIDERS: Readonly<Record<string, { name: string; section: string }>> = {
+  revenuecat: { name: "RevenueCat", section: "connect-revenuecat" },
+  stripe: { name: "Stripe", section: "connect-stripe" },
+  paddle: { name: "Paddle", section: "connect-paddle" },
+  "app-store": { name: "the App Store", section: "connect-the-app-store" },
+  "standard-webhooks": { name: "the billing provider", section: "use-another-provider" },
 };
 
-export const providerName = (provider: string): string => PROVIDER_NAMES[provider] ?? provider;
+export const providerName = (provider: string): string => PROVIDERS[provider]?.name ?? provider;
+
+/** A section of the billing guide in the console. */
+export const guideSection = (section: string): string => `/console/settings/guides/billing#${section}`;
+
+export const connectionGuide = (provider: string): string =>
+  guideSection(PROVIDERS[provider]?.section ?? "use-another-provider");
 
 /** The product and the store of a purchase. */
 export const nameOf = ({ productId, store }: Pick<StoredPurchase, "productId" | "store">): string =>
