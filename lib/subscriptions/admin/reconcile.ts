@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
@@ -84,24 +85,51 @@ async function nextOwners({ billing, db }: Deps, { after }: CustomerPosition): P
 
 type Wait = NonNullable<ReconciledCustomers["retry"]>;
 
-/** Reconciles customers in their order. `position`: where the next request continues, if not after all of them. */
+type Stop = { retry: Wait | null; appUserId: string | null };
+
+/**
+ * Reconciles customers, several at once, at the pace that each provider allows: of one customer's references, each after the
+ * other. `position`: where the next request continues, if not after all of them.
+ */
 async function reconcileOwners(deps: Deps, owners: Owner[], start: CustomerPosition) {
   const deadline = performance.now() + MAX_REQUEST_MS;
   const customers: ReconciledCustomer[] = [];
-  let [after, last] = [start.after, start.appUserId];
-  for (const { purchaseId, references } of owners) {
+  const pace = createPace(deps);
+  let isStopped = false;
+  const reconcileOwner = async ({ references }: Owner, last: string | null) => {
+    const done: ReconciledCustomer[] = [];
     const lastIndex = references.findIndex(({ reference }) => reference === last);
     for (const one of references.slice(lastIndex + 1)) {
-      const position = { after, appUserId: last };
-      if (performance.now() > deadline) return { customers, retry: null, position };
-      const outcome = await reconcileOne(deps, one);
-      if ("afterSeconds" in outcome) return { customers, retry: outcome, position };
-      customers.push(outcome);
-      last = one.reference;
+      await pace(one);
+      const outcome = isStopped || performance.now() > deadline ? null : await reconcileOne(deps, one);
+      if (outcome && !("afterSeconds" in outcome)) done.push(outcome);
+      else {
+        isStopped = true;
+        const stop: Stop = { retry: outcome, appUserId: done.at(-1)?.appUserId ?? last };
+        return { done, stop };
+      }
     }
-    [after, last] = [purchaseId, null];
+    return { done, stop: null };
+  };
+  const outcomes = await Promise.all(owners.map((owner, i) => reconcileOwner(owner, i === 0 ? start.appUserId : null)));
+  const retry = outcomes.find(({ stop }) => stop?.retry)?.stop?.retry ?? null;
+  let { after } = start;
+  for (const [i, { done, stop }] of outcomes.entries()) {
+    customers.push(...done);
+    if (stop) return { customers, retry, position: { after, appUserId: stop.appUserId } };
+    after = owners[i]?.purchaseId ?? after;
   }
   return { customers, retry: null, position: null };
+}
+
+/** Starts the requests of a provider no faster than it allows. */
+function createPace(deps: Deps): (reference: Reference) => Promise<void> {
+  const nextMs = new Map<string, number>();
+  return async ({ provider }) => {
+    const startMs = Math.max(nextMs.get(provider) ?? 0, performance.now());
+    nextMs.set(provider, startMs + sourceOf(deps, provider).intervalMs);
+    await delay(startMs - performance.now());
+  };
 }
 
 async function reconcileOne(deps: Deps, { provider, reference }: Reference): Promise<ReconciledCustomer | Wait> {

@@ -200,3 +200,20 @@ test("Google's base plans and renewal numbers are the ones of the webhook", asyn
   revenueCat.customers.set(ann.id, subscriber({ pro: seen }));
   expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
 });
+
+test("all customers are asked about, several at once", async () => {
+  await emptyTables();
+  const ids: string[] = [];
+  for (let i = 0; i < 4; i += 1) {
+    const { ann, known } = await newCustomer();
+    revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
+    ids.push(ann.id);
+  }
+  const waiting: (() => void)[] = [];
+  revenueCat.respondWith((response, customer) => {
+    waiting.push(() => send(response, 200, { subscriber: revenueCat.customers.get(customer) }));
+    if (waiting.length === 2) for (const answer of waiting.splice(0)) answer();
+  });
+  const { customers } = await reconcileWith(billing());
+  expect(customers).toMatchObject(ids.map((appUserId) => ({ appUserId, known: 1, failure: null })));
+});
