@@ -35,7 +35,7 @@ export type BillingApis = {
     getSubscription: (id: string) => Promise<unknown>;
     getTransaction: (id: string) => Promise<unknown>;
     /** Newest first. */
-    listEvents: (after: string | null) => Promise<unknown>;
+    listEvents: (types: readonly string[], after: string | null) => Promise<unknown>;
   } | null;
   appStore: {
     getStatuses: (transactionId: string) => Promise<unknown>;
@@ -116,7 +116,8 @@ function openPaddle({ BILLING_PADDLE_API_KEY: key, BILLING_PADDLE_API_URL: given
     getSubscription: (id) => get(`subscriptions/${encodeURIComponent(id)}`).catch(nullIfUnknown),
     getTransaction: (id) =>
       get(`transactions/${encodeURIComponent(id)}`, { include: "adjustments" }).catch(nullIfUnknown),
-    listEvents: (after) => list("events", { order_by: "id[DESC]", ...(after && { after }) }),
+    listEvents: (types, after) =>
+      list("events", { event_type: types.join(","), order_by: "id[DESC]", ...(after && { after }) }),
   };
 }
 

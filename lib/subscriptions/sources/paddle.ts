@@ -18,11 +18,18 @@ const Id = z.string().min(1).max(255);
 export const PaddleEntity = z.looseObject({ id: Id, status: z.string(), customer_id: z.string().nullish() });
 const OneEntity = z.object({ data: PaddleEntity });
 export const PaddlePagination = z.object({ pagination: z.object({ has_more: z.boolean() }) });
-const Event = z.looseObject({ event_id: Id, event_type: z.string(), occurred_at: z.string() });
+const Event = z.looseObject({ event_id: Id, occurred_at: z.string() });
 const EventPage = z.object({ data: z.array(Event), meta: PaddlePagination });
 
 /** The types of the events that may change a purchase. Others need not be sent to this service. */
-const CHANGES = /^(subscription|adjustment)\.|^transaction\.completed$/;
+const CHANGES = [
+  ...["created", "imported", "trialing", "activated", "updated", "past_due", "paused", "resumed", "canceled"].map(
+    (change) => `subscription.${change}`,
+  ),
+  "transaction.completed",
+  "adjustment.created",
+  "adjustment.updated",
+];
 
 export function paddlePurchase(
   deps: Pick<SourceDeps, "billing" | "config">,
@@ -56,14 +63,12 @@ export const paddleSource: Source = {
   readEvents: async (deps, { from, position }, requestedAt) => {
     const { paddle: api } = deps.billing;
     if (!api) return { events: [], next: null };
-    const { data, meta } = parseResponse(PADDLE, EventPage, await api.listEvents(position));
+    const { data, meta } = parseResponse(PADDLE, EventPage, await api.listEvents(CHANGES, position));
     const inWindow = data.filter(({ occurred_at }) => new Date(occurred_at) >= from);
-    const events = inWindow
-      .filter(({ event_type }) => CHANGES.test(event_type))
-      .map((event) => {
-        const delivery = { ...event, environment: api.environment };
-        return toNewEvent(paddle, deps, requestedAt, event.event_id, delivery);
-      });
+    const events = inWindow.map((event) => {
+      const delivery = { ...event, environment: api.environment };
+      return toNewEvent(paddle, deps, requestedAt, event.event_id, delivery);
+    });
     const isEnd = !meta.pagination.has_more || inWindow.length === 0;
     return { events, next: isEnd ? null : (data.at(-1)?.event_id ?? null) };
   },

@@ -162,7 +162,11 @@ export function fakePaddle({ perMinute = 240 } = {}): FakeProvider & { events: J
       );
     }
     if (kind === "adjustments") return list(adjustments.values(), url);
-    if (kind === "events") return list(events, url, ({ event_id }) => String(event_id));
+    if (kind === "events") {
+      const types = url.searchParams.get("event_type")?.split(",");
+      const ofTypes = events.filter(({ event_type }) => types?.includes(String(event_type)) ?? true);
+      return list(ofTypes, url, ({ event_id }) => String(event_id));
+    }
     if (kind === "customers") return list([], url);
     return failure(404, "invalid_url");
   };
