@@ -18,6 +18,7 @@ describe.each(["/api/auth/register", "/api/auth/signup"])("%s", (path) => {
       name: "Ann",
       image: null,
       emailVerified: false,
+      emailProblem: null,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     });
     expect(session).toMatchObject({ transport: "token" });

@@ -11,9 +11,8 @@ const EMAIL_PROBLEM = defineTexts({
       `Apple does not forward emails to ${email} any more, as you told it. Turn forwarding on in the settings of your Apple account.`,
     toAccount: (
       <>
-        Until then, you get notices about your account on your devices alone.{" "}
-        <a href="/account/email">Change your email</a>, or <a href="/account#sign-in-methods">verify it again</a> if it
-        works.
+        For now, notices about your account go to your devices alone. <a href="/account/email">Change your email</a>, or{" "}
+        <a href="/account#sign-in-methods">verify it again</a> if it works.
       </>
     ),
   },
@@ -25,7 +24,7 @@ const EMAIL_PROBLEM = defineTexts({
       `Apple leitet E-Mails an ${email} nicht mehr weiter, wie Sie es dort eingestellt haben. Schalten Sie die Weiterleitung in den Einstellungen Ihres Apple-Kontos ein.`,
     toAccount: (
       <>
-        Bis dahin bekommen Sie Mitteilungen zu Ihrem Konto nur auf Ihren Geräten.{" "}
+        Mitteilungen zu Ihrem Konto bekommen Sie vorerst nur auf Ihren Geräten.{" "}
         <a href="/account/email">Ändern Sie Ihre E-Mail-Adresse</a>, oder{" "}
         <a href="/account#sign-in-methods">bestätigen Sie sie noch einmal</a>, wenn sie funktioniert.
       </>

@@ -57,6 +57,7 @@ const EXPECTED: Record<string, string> = {
   grantEntitlement: "not_found", // the account
   listGrants: "not_found", // the account
   importAccounts: "malformed_json", // a file of records
+  reportCspViolation: "malformed_json", // a report of a browser
   publishReleases: "validation_failed unknown_upload", // the uploads
 };
 
