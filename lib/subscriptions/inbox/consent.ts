@@ -3,7 +3,8 @@ import { AppError } from "../../errors";
 import { type BillingRules, canEntitle, readStatusRules } from "../entitlement-rules";
 import { CONSENT_WITHDRAWN } from "../events";
 import type { DeliveryReceipt } from "../schema";
-import { inTransaction } from "./inbox";
+import type { Applied, ApplyDeps } from "./apply";
+import { inTransaction, storeAndApply } from "./inbox";
 import type { EventKey } from "./lock";
 import { type NewEvent, SEVERAL_ACCOUNTS, storeEvent } from "./store";
 
@@ -18,6 +19,19 @@ type StoredWithdrawal = {
   accountIds: string[];
   occurredAt: Date;
 };
+
+/** Stores and applies an event that a provider has sent. @throws the database's error if it is not available */
+export async function receiveEvent(deps: Deps & ApplyDeps, newEvent: NewEvent): Promise<Applied> {
+  const { event } = newEvent;
+  const isWithdrawal = event.type === CONSENT_WITHDRAWN;
+  const applied = isWithdrawal
+    ? await applyWithdrawal(deps, newEvent, { newEvent })
+    : await storeAndApply(deps, newEvent);
+  // Of a purchase and a withdrawal at the same time, the later one to commit sees the other one.
+  const appTransactionId = isWithdrawal ? event.transactionId : event.facts.appTransactionId;
+  if (appTransactionId !== null) await applyMissedWithdrawals(deps, appTransactionId);
+  return applied;
+}
 
 /**
  * Withdraws the consent to the accounts that an event concerns, once: those that it names, else those with a purchase by the
@@ -80,7 +94,7 @@ async function findAccounts(tx: Tx, { accountIds, appTransactionId, environment 
  * Applies the withdrawals that were ignored because the account was not known: an event of a purchase from before them, which
  * arrives late, says whose app it is.
  */
-export async function applyMissedWithdrawals(deps: Deps, appTransactionId: string): Promise<void> {
+async function applyMissedWithdrawals(deps: Deps, appTransactionId: string): Promise<void> {
   const missed = await deps.db.$queryRaw<EventKey[]>`
     SELECT DISTINCT event.provider, event."eventId" FROM "BillingEvent" AS event
     JOIN "Purchase" AS purchase ON purchase."appTransactionId" = event."transactionId"

@@ -6,10 +6,7 @@ import { providerOf } from "../providers/find-provider";
 import type { Delivery } from "../providers/provider";
 import { sanitizeJson } from "../sanitize";
 import type { DeliveryReceipt } from "../schema";
-import type { Applied } from "./apply";
-import { applyMissedWithdrawals, applyWithdrawal } from "./consent";
-import { storeAndApply } from "./inbox";
-import type { NewEvent } from "./store";
+import { receiveEvent } from "./consent";
 
 /** The types that a metric's label may have: a sender may use any type. */
 const KnownEventType = PurchaseEventType.or(IdentityEventType).or(z.literal(CONSENT_WITHDRAWN));
@@ -55,16 +52,4 @@ export async function receiveWebhook(deps: Deps, received: Omit<Delivery, "limit
     throw new AppError("validation_failed", { errors: [{ pointer, code: "invalid_type", detail }] });
   }
   return { status, eventId: key.eventId };
-}
-
-async function receiveEvent(deps: Deps, newEvent: NewEvent): Promise<Applied> {
-  const { event } = newEvent;
-  const isWithdrawal = event.type === CONSENT_WITHDRAWN;
-  const applied = isWithdrawal
-    ? await applyWithdrawal(deps, newEvent, { newEvent })
-    : await storeAndApply(deps, newEvent);
-  // Of a purchase and a withdrawal at the same time, the later one to commit sees the other one.
-  const appTransactionId = isWithdrawal ? event.transactionId : event.facts.appTransactionId;
-  if (appTransactionId !== null) await applyMissedWithdrawals(deps, appTransactionId);
-  return applied;
 }

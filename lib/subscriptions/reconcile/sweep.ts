@@ -2,14 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context";
 import { seconds } from "../../platform/db/sql";
 import { toStorableText } from "../../platform/storable";
-import { storeAndApply } from "../inbox/inbox";
+import { receiveEvent } from "../inbox/consent";
 import type { NewEvent } from "../inbox/store";
 import { openSources } from "../sources/find-source";
 import type { Source, SweepWindow } from "../sources/source";
 import type { ReconcileDeps } from "./reconcile";
 import { isPaused, MAX_PAUSE_SECONDS, pauseApi } from "./reconciler";
 
-type Deps = ReconcileDeps & Pick<Context, "count" | "isDraining">;
+type Deps = ReconcileDeps & Pick<Context, "count" | "isDraining" | "removeDevices" | "webhooks" | "withdrawConsent">;
 type EventSource = Source & Required<Pick<Source, "eventDays" | "readEvents">>;
 type Claim = {
   attempts: number;
@@ -97,7 +97,7 @@ async function applyMissing(deps: Deps, { provider }: Source, events: NewEvent[]
   const known = new Set(stored.map(({ eventId }) => eventId));
   const missing = events.filter(({ eventId }) => !known.has(eventId));
   // In one turn of the event loop: they are stored together.
-  await Promise.all(missing.map((event) => storeAndApply(deps, event)));
+  await Promise.all(missing.map((event) => receiveEvent(deps, event)));
   const isLost = ({ event }: NewEvent) => event.facts.occurredAt.getTime() < at.getTime() - DELIVERY_MS;
   const lost = missing.filter(isLost).length;
   deps.count("billing_recovered", { provider, events: lost });

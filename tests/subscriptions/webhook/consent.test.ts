@@ -1,14 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readQueues } from "@/lib/overview/read-queues";
 import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
+import { sweepProviders } from "@/lib/subscriptions/reconcile/sweep";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { clock, ctx } from "@/tests/support/context";
 import { DAY_MS } from "@/tests/support/subscriptions/billing";
+import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
 import { replay } from "@/tests/support/subscriptions/operator-actions";
-import { apple, sendApple } from "@/tests/support/subscriptions/providers";
+import { fakeAppStore } from "@/tests/support/subscriptions/provider-api";
+import { apple, appleBody, sendApple } from "@/tests/support/subscriptions/providers";
+import { send } from "@/tests/support/subscriptions/revenuecat";
 import { submit } from "@/tests/support/web/forms";
 import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 import samples from "../providers/samples/app-store.json" with { type: "json" };
@@ -36,6 +40,8 @@ function newDownload() {
   };
   return { appTransactionId, buy, withdraw };
 }
+
+const NO_APIS = { revenuecat: null, stripe: null, paddle: null };
 
 const accountOf = ({ id }: TestAccount) => ctx().db.account.findUniqueOrThrow({ where: { id } });
 const withdrawals = (accountId: string) =>
@@ -116,6 +122,27 @@ test("the sandbox concerns only those whom its purchases give access", async () 
   expect(await accountOf(ann)).toMatchObject({ consentWithdrawnAt: null });
   await withdraw({ data }, { BILLING_SANDBOX_TESTERS: [ann.id] });
   expect(await accountOf(ann)).toMatchObject({ consentWithdrawnAt: expect.any(Date) });
+});
+
+test("a withdrawal whose webhook was lost is found in what the App Store has sent", async () => {
+  const ann = await newAccount();
+  const { appTransactionId, buy } = newDownload();
+  await buy(ann);
+  clock.advance(10);
+  const given = { type: "RESCIND_CONSENT", appTransaction: { appTransactionId } };
+  const fake = fakeAppStore();
+  fake.history.push({ ...JSON.parse(appleBody(given)), at: clock.now().getTime(), type: given.type });
+  clock.advance(1000);
+  const provider = await startProvider();
+  onTestFinished(() => void provider.close());
+  provider.respond((_, response, request) => {
+    const { status, body, headers } = fake.answer(request);
+    send(response, status, body, headers);
+  });
+  await withKeys(provider.url, () =>
+    sweepProviders({ ...ctx(), billing: { ...NO_APIS, appStore: ctx().billing.appStore } }),
+  );
+  expect(await withdrawals(ann.id)).toBe(1);
 });
 
 test("an operator records that the consent was given again; a replay does not withdraw it a second time", async () => {
