@@ -10,7 +10,7 @@ import { eventsWithId } from "../subscriptions/admin/list-events";
 import { lookUpOrder } from "../subscriptions/admin/look-up-order";
 import { SearchKind, type SearchResult, type SearchResults } from "./schema";
 
-type Deps = Pick<Context, "billing" | "catalog" | "db" | "now">;
+type Deps = Pick<Context, "billing" | "db" | "now"> & { catalog: Pick<Context["catalog"], "current"> };
 /** What is searched for: the text, it as a UUID, and what it may be called as a transaction. */
 type Wanted = { text: string; uuid: string | null; transactions: string[] };
 type Found = Omit<SearchResult, "kind">;
