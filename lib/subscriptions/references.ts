@@ -54,7 +54,7 @@ export async function findAppUserId(db: Tx, accountId: string): Promise<string> 
 }
 
 /** Returns the App User IDs of the owners of purchases as the provider wrote them: its API is case-sensitive. */
-export async function findAppUserIds(db: Tx, purchaseIds: string[]): Promise<string[]> {
+async function findAppUserIds(db: Tx, purchaseIds: string[]): Promise<string[]> {
   if (purchaseIds.length === 0) return [];
   const rows = await db.$queryRaw<{ appUserId: string }[]>`
     SELECT DISTINCT newest."appUserId" FROM "Purchase" AS purchase

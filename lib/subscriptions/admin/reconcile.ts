@@ -135,7 +135,11 @@ function createPace(deps: Deps): (reference: Reference) => Promise<void> {
 async function reconcileOne(deps: Deps, { provider, reference }: Reference): Promise<ReconciledCustomer | Wait> {
   const customer = { provider, appUserId: reference };
   try {
-    const { known, corrected } = await reconcile(deps, sourceOf(deps, provider), reference);
+    const source = sourceOf(deps, provider);
+    const [{ known, corrected }] = await Promise.all([
+      reconcile(deps, source, reference),
+      delay(source.intervalMs), // the pace of requests
+    ]);
     return { ...customer, known, corrected, failure: null };
   } catch (error) {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };

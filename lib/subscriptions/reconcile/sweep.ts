@@ -51,20 +51,37 @@ export async function sweepProviders(deps: Deps): Promise<void> {
   );
 }
 
-const hasEvents = (source: Source): source is EventSource => source.readEvents !== undefined;
-
-async function sweep(deps: Deps, source: EventSource): Promise<void> {
-  while (!deps.isDraining) {
-    const next = delay(source.intervalMs, undefined, { ref: false });
-    if (!(await sweepPage(deps, source))) return;
-    await next;
-  }
+/**
+ * Sweeps at once, unless a process is sweeping: a purchase that was just made is found although its webhook has not arrived.
+ * Returns whether all events of all providers were read.
+ */
+export async function sweepNow(deps: Deps): Promise<boolean> {
+  const sources = openSources(deps).filter(hasEvents);
+  const providers = sources.map(({ provider }) => provider);
+  await deps.db.$executeRaw`
+    UPDATE "BillingSweep" SET "nextAt" = ${deps.dbNow()}
+    WHERE provider = ANY(${providers}::text[]) AND attempts = 0 AND "nextAt" > ${deps.dbNow()}`;
+  const outcomes = await Promise.all(sources.map((source) => sweep(deps, source)));
+  return outcomes.every(Boolean);
 }
 
-/** Reads the next page of a sweep that is due. Returns whether another one follows. */
-async function sweepPage(deps: Deps, source: EventSource): Promise<boolean> {
+const hasEvents = (source: Source): source is EventSource => source.readEvents !== undefined;
+
+/** Reads the pages of a sweep that is due. Returns whether it was read to the end. */
+async function sweep(deps: Deps, source: EventSource): Promise<boolean> {
+  while (!deps.isDraining) {
+    const next = delay(source.intervalMs, undefined, { ref: false });
+    const page = await sweepPage(deps, source);
+    if (page !== "more") return page === "end";
+    await next;
+  }
+  return false;
+}
+
+/** Reads the next page of a sweep that is due. */
+async function sweepPage(deps: Deps, source: EventSource): Promise<"more" | "end" | "none"> {
   const claim = await claimSweep(deps, source);
-  if (!claim) return false;
+  if (!claim) return "none";
   try {
     const requestedAt = deps.now();
     const { events, next } = await source.readEvents(deps, windowOf(claim, source), requestedAt);
@@ -72,13 +89,13 @@ async function sweepPage(deps: Deps, source: EventSource): Promise<boolean> {
     await (next === null
       ? finish(deps, source, claim, found)
       : proceed(deps, source, claim, { found, position: next }));
-    return next !== null;
+    return next === null ? "end" : "more";
   } catch (error) {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
     if (retryAfterSeconds !== undefined) await pauseApi(deps, source.provider, retryAfterSeconds);
     else deps.log.warn({ err: error, provider: source.provider }, "a billing provider's events were not read");
     await fail(deps, source, claim, error as Error);
-    return false;
+    return "none";
   }
 }
 

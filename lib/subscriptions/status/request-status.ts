@@ -4,6 +4,7 @@ import type { Context, Tx } from "../../context";
 import { AppError, isAppError, rateLimited } from "../../errors";
 import { batchLoad } from "../../platform/db/batch-load";
 import { reconcileNow } from "../reconcile/reconciler";
+import { sweepNow } from "../reconcile/sweep";
 import { findAccountReferences } from "../references";
 import { type StatusQuery, SubscriptionStatus } from "../schema";
 import { openSources, sourceOf } from "../sources/find-source";
@@ -127,12 +128,12 @@ async function refreshPurchases(deps: Deps, accountId: string): Promise<boolean>
 async function refresh(deps: Deps & Parameters<typeof reconcileNow>[0], accountId: string): Promise<boolean> {
   try {
     await deps.limits.consume("freshStatusByAccount", accountId);
+    const outcomes = [await sweepNow(deps)];
     const references = await findAccountReferences(deps.db, openSources(deps), accountId);
-    const outcomes = [];
     for (const { provider, reference } of references) {
       outcomes.push(await reconcileNow(deps, sourceOf(deps, provider), reference));
     }
-    return outcomes.length > 0 && outcomes.every(Boolean);
+    return outcomes.every(Boolean);
   } catch (error) {
     const isLimited = isAppError(error) && error.code === "rate_limited";
     if (!isLimited) deps.log.warn({ err: error }, "an account was not reconciled for its status");

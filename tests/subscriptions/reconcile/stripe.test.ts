@@ -6,6 +6,7 @@ import { scheduleRenewals } from "@/lib/subscriptions/reconcile/schedule";
 import { sweepProviders } from "@/lib/subscriptions/reconcile/sweep";
 import { stripeSource } from "@/lib/subscriptions/sources/stripe";
 import { newAccount } from "@/tests/support/accounts";
+import { get } from "@/tests/support/api";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
 import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
@@ -218,4 +219,22 @@ test("an operator reconciles an account; a repetition changes nothing, and an ol
   expect(subscriptions).toEqual([{ ...state.subscriptions[0], ...since }]);
   stripe.subscriptions.delete(id);
   expect(await run()).toMatchObject({ customers: [{ known: 0, corrected: 0, failure: null }] });
+});
+
+test("a purchase that was just made is shown with fresh=1, before its webhook arrives", async () => {
+  await sweep();
+  const ann = await newAccount();
+  clock.advance(2_000);
+  const { event } = stripe.subscribe(ann.id);
+  const config = { ...stripe.config, BILLING_FRESH_TIMEOUT_MS: 5_000 };
+  const read = () => get("/api/subscription/status?fresh=1", { token: ann.token });
+  const response = await withStripe(() => withContext({ config }, read));
+  expect(await response.json()).toMatchObject({ status: "active", isFresh: true });
+  expect(await sendStripe(event)).toMatchObject([200, { status: "duplicate" }]);
+  stripe.respondWith((failed) => {
+    send(failed, 500, {});
+    return true;
+  });
+  clock.advance(61_000);
+  expect(await (await withStripe(() => withContext({ config }, read))).json()).toMatchObject({ isFresh: false });
 });
