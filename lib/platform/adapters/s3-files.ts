@@ -7,7 +7,7 @@ const PART_BYTES = 16 * 1024 * 1024;
 const MAX_RETRIES = 4;
 const TIMEOUT_MS = 300_000;
 
-export type S3Object = { key: string; sizeBytes: number; etag: string };
+type S3Object = { key: string; sizeBytes: number; etag: string };
 
 /** Files in a bucket, of a size that is not known before they are written. */
 export type S3Files = {

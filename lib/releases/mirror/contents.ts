@@ -218,7 +218,7 @@ function ifOffered<T>(find: () => T): T | null {
 }
 
 /** The paths on the mirror that a feed at `path` names. */
-export function linksIn(text: string, path: string, baseUrl: string): string[] {
+function linksIn(text: string, path: string, baseUrl: string): string[] {
   const folder = new URL(path.split("/").map(encodeURIComponent).join("/"), `${baseUrl}/api/updates/`);
   const urls = namesIn(text, path.split("/").at(-1) ?? "").map((name) => new URL(name, folder));
   const start = `${new URL(baseUrl).origin}/api/updates/`;

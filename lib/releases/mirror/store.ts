@@ -33,7 +33,7 @@ export type MirrorStore = {
 };
 
 /** The paths below it are those of the service, so that a CDN or another host can take the place of the service. */
-export const MIRROR_FOLDER = "api/updates/";
+const MIRROR_FOLDER = "api/updates/";
 const UNFINISHED = "api/.unfinished";
 
 /** Opens `RELEASE_MIRROR`; null without one. Only what is below `api/updates` there is listed, written or removed. */

@@ -126,6 +126,31 @@ const VELOPACK = {
   ],
 };
 
+const updateTo = { name: z.string(), version: z.string(), notes: z.string(), pub_date: z.iso.datetime(), url: z.url() };
+
+/** Electron, "Updating Applications", "Manual publishing". */
+const SquirrelStaticFile = z
+  .object({
+    currentRelease: z.string(),
+    releases: z.array(z.object({ version: z.string(), updateTo: z.object(updateTo) })),
+  })
+  .meta({ id: "SquirrelStaticFile", description: "The response to `RELEASES.json`." });
+const RELEASES_JSON = {
+  currentRelease: "1.2.0",
+  releases: [
+    {
+      version: "1.2.0",
+      updateTo: {
+        name: "1.2.0",
+        version: "1.2.0",
+        notes: "Starts faster.",
+        pub_date: "2026-11-03T09:00:00Z",
+        url: `${BASE}/1.2.0/macos-universal/Core.zip`,
+      },
+    },
+  ],
+};
+
 /** What every path of updaters has. */
 const FILE = {
   summary: "Get an updater's feed, or a file of a release",
@@ -156,7 +181,7 @@ const describedAs: Record<string, DescribedOperation> = {
   "GET /api/updates/{product}/{channel}/{file}": fileAt(
     "getUpdate",
     Params,
-    "Returns what an unmodified updater requests below its base URL `/api/updates/{product}/{channel}`. electron-updater's generic provider: `latest.yml`, `latest-mac.yml`, `latest-linux.yml`, `latest-linux-arm64.yml`, or the name of another channel in place of `latest`, with the files of all architectures; `latest-arm64.yml` has one architecture. Squirrel.Windows: `RELEASES`. Velopack: `releases.win.json`, `releases.linux-arm64.json`, `releases.osx-beta.json`. Sparkle and WinSparkle: `appcast.xml`. Tauri: `latest.json`. Windows' App Installer: `{product}.appinstaller`. winget: `winget.yaml`, or its parts `winget.version.yaml`, `winget.installer.yaml` and `winget.locale.en-US.yaml`. Any other name is that of a release's file.",
+    "Returns what an unmodified updater requests below its base URL `/api/updates/{product}/{channel}`. electron-updater's generic provider: `latest.yml`, `latest-mac.yml`, `latest-linux.yml`, `latest-linux-arm64.yml`, or the name of another channel in place of `latest`, with the files of all architectures; `latest-arm64.yml` has one architecture. Squirrel.Windows: `RELEASES`. Squirrel.Mac: `RELEASES.json`. Velopack: `releases.win.json`, `releases.linux-arm64.json`, `releases.osx-beta.json`. Sparkle and WinSparkle: `appcast.xml`. Tauri: `latest.json`. Windows' App Installer: `{product}.appinstaller`. winget: `winget.yaml`, or its parts `winget.version.yaml`, `winget.installer.yaml` and `winget.locale.en-US.yaml`. Any other name is that of a release's file.",
     {
       "application/yaml": {
         schema: { type: "string" },
@@ -164,8 +189,8 @@ const describedAs: Record<string, DescribedOperation> = {
       },
       "text/plain": { schema: { type: "string" }, examples: { RELEASES } },
       "application/json": {
-        schema: z.union([VelopackFeed, TauriStaticFile]),
-        examples: { "releases.win.json": VELOPACK, "latest.json": LATEST_JSON },
+        schema: z.union([VelopackFeed, TauriStaticFile, SquirrelStaticFile]),
+        examples: { "releases.win.json": VELOPACK, "latest.json": LATEST_JSON, "RELEASES.json": RELEASES_JSON },
       },
       "application/rss+xml": { schema: { type: "string" }, examples: { "appcast.xml": APPCAST } },
       "application/appinstaller": { schema: { type: "string" }, examples: { "core.appinstaller": APP_INSTALLER } },
@@ -174,7 +199,7 @@ const describedAs: Record<string, DescribedOperation> = {
   "GET /api/updates/{product}/{channel}/{version}/{file}": fileAt(
     "getFileOfVersion",
     Params.extend({ version }),
-    "Returns a file of one version. update-electron-app, whose repository is `{product}/{channel}`, requests `darwin-{arch}/{version}` here, with the response that `/api/version` has for `format=squirrel`.",
+    "Returns a file of one version. `latest/{platform}-{architecture}.exe`, or another ending, is the newest one that people install. `{architecture}/appcast.xml`, and `RELEASES`, `RELEASES.json` and `{product}.appinstaller` likewise, are the same as with `arch`. update-electron-app, whose repository is `{product}/{channel}`, requests `darwin-{arch}/{version}` here, with the response that `/api/version` has for `format=squirrel`.",
   ),
   "GET /api/updates/{product}/{channel}/{version}/{target}/{file}": fileAt(
     "getFileOfRelease",
