@@ -37,7 +37,7 @@ export const SearchResult = z.object({
 export type SearchResult = z.infer<typeof SearchResult>;
 
 /** What a provider's API says of an id that only it knows, such as that of an invoice. */
-export const OrderAnswer = z.object({
+const OrderAnswer = z.object({
   provider: z.string(),
   transactions: z.array(z.string()).describe("What the id belongs to. Empty: the provider does not know it."),
   problem: z.string().nullable().describe("Why the provider could not be asked. null: it has responded."),

@@ -13,7 +13,7 @@ export async function attestation(): Promise<Section> {
   const environment = "production" as const;
   const parts = { key, clientDataHash: randomBytes(32), appId: "TEAM123456.com.example.homeport", environment };
   const root = new X509Certificate(authority.rootPem);
-  const attestationInput = { ...parts, keyId: key.keyId, root, now: new Date() };
+  const attestationInput = { ...parts, keyId: key.keyId, root, allowsUnprotectedMacs: false, now: new Date() };
   const attested = mintAttestation(parts);
   const asserted = mintAssertion(parts, 1);
   const assertionInput = { ...parts, publicKey: key.point, counter: 0n };

@@ -11,7 +11,7 @@ import { openSources, sourceOf } from "../sources/find-source";
 import { readSubscriptionStatus } from "./read-status";
 
 type Deps = Parameters<typeof readSubscriptionStatus>[0] &
-  Pick<Context, "count" | "isDraining" | "limits" | "webhooks">;
+  Pick<Context, "count" | "isDraining" | "limits" | "removeDevices" | "webhooks" | "withdrawConsent">;
 type Principal = Parameters<typeof readSubscriptionStatus>[1];
 /** The HTTP request. `aborted`: its client is gone, as of the reading of `signal`. */
 type Connection = { signal?: { readonly aborted: boolean } };

@@ -117,7 +117,7 @@ const fieldsOf = (schema: Schema, indent = ""): string =>
 /** An entry of a list, with the fields of an object in it as a list of their own. */
 function fieldOf({ name, required, schema, description = "" }: Described, place: string, indent = ""): string {
   const type = `${typeText(schema)}${place}${required ? ", required" : ""}`;
-  const text = `${description.replace(/\s*\n\s*/g, " ")}${textOf(detailsOf(schema))}`.trim();
+  const text = `${description.replace(/\s+/g, " ")}${textOf(detailsOf(schema))}`.trim();
   const own = fieldsOf(schema, `${indent}  `);
   return `${indent}- \`${name}\`: ${type}${text ? `. ${text}` : ""}${own && `\n${own}`}`;
 }
