@@ -136,6 +136,8 @@ export class Purchase {
     return nowMs < this.endsAtMs + GRACE_MS ? null : false;
   }
 }
+/** Half of the life of a link that sets a password: after that its email may be discarded. */
+const MAX_EMAIL_AGE_MS = 15 * 60_000;
 /** How long after the end of a period access may continue: `BILLING_STALE_LEEWAY_SECONDS` and a day of billing retries. */
 const GRACE_MS = 40 * 24 * 3_600_000;
 
@@ -161,6 +163,10 @@ export class Account {
   readonly purchases: Purchase[] = [];
   readonly grants: Grant[] = [];
   emails = 1;
+  /** When it asked for the email that has not arrived. */
+  askedAtMs: number | null = null;
+  /** How many have arrived. */
+  resetEmails = 0;
   /** Nobody knows whether it or another one has its email. */
   isUnclear = false;
   /** Requests about one account follow each other, unless an operation is about two at the same time. */
@@ -207,6 +213,7 @@ export class Account {
   }
   /** A request that may end all sessions, and what they have allowed, has been sent. */
   mayEndAccess(): void {
+    this.askedAtMs = null;
     for (const one of [...this.sessions, ...this.devices, ...this.codes]) one.mayEnd();
   }
   /** All sessions have ended, and with them their devices and the codes that they have allowed. */
@@ -225,6 +232,7 @@ export class Account {
     for (const code of this.codes) if (code.detail === (session.token || session.cookie)) code.end();
   }
   endLinks(): void {
+    this.askedAtMs = null;
     for (const code of this.codes) if (/ link$/.test(code.kind)) code.end();
   }
   /** The account has been deleted. */
@@ -290,6 +298,13 @@ export class Model {
       release.isBusy = false;
     }
     for (const key of this.keys) if (key.works.possible.length > 1) key.isUnsure = true;
+  }
+
+  /** Emails that were asked for, and need not have expired, have arrived. */
+  checkEmails(calmFromMs: number): void {
+    for (const { name, askedAtMs } of this.accounts)
+      if (askedAtMs !== null && calmFromMs - askedAtMs < MAX_EMAIL_AGE_MS)
+        throw new Violation("email is not sent", name);
   }
 
   /** An operator's change is sent, which writes an event if it is applied. */

@@ -5,7 +5,7 @@ import { Model, Violation } from "./model";
 import { checkAll, deliverRest, operations, readEmails, setUp } from "./operations/all";
 import { Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
-import { World } from "./world";
+import { type Port, World } from "./world";
 
 export type SeedInput = {
   task: "seed";
@@ -30,15 +30,17 @@ export type SeedResult = {
 };
 
 const SECOND_MS = 1_000;
+const NETWORK: ReadonlySet<Port> = new Set(["mail", "push", "fetch"]);
 /** How time passes at the end: longer than the longest wait between two attempts of anything, until nothing is left. */
 const DRAIN_SECONDS = [31, 31, 61, 301, 601, 1_201, 3_601, 3_601, 7_201, 21_601, 43_201];
 
 /** What a seed decides for its whole run. */
-type Plan = { concurrency: number; faultChance: number; crashChance: number };
+type Plan = { concurrency: number; faultChance: number; networkChance: number; crashChance: number };
 
 const planOf = (random: Random): Plan => ({
   concurrency: random.pick([1, 1, 1, 2, 3, 5]),
   faultChance: random.pick([0, 0.002, 0.01, 0.05]),
+  networkChance: random.pick([0, 0.05, 0.3]),
   crashChance: random.pick([0, 0, 0.0005, 0.001]),
 });
 
@@ -159,7 +161,7 @@ class Run {
 
   /** Lets the service run until so many of its waits have ended, or until nothing is left to do. */
   async #proceed(random: Random, releases: number): Promise<void> {
-    const { faultChance, crashChance } = this.#plan;
+    const { faultChance, networkChance, crashChance } = this.#plan;
     for (let released = 0; released < releases; ) {
       await machine.quiet();
       this.#read = readEmails(this.#world, this.#model, this.#read);
@@ -173,7 +175,8 @@ class Run {
         const gate = this.#world.gates[random.below(this.#world.gates.length)];
         if (!gate) continue;
         const faults = World.faultsOf(gate.port);
-        const isFaulty = !this.#isCalm && faults.length > 0 && random.chance(faultChance);
+        const isFaulty =
+          !this.#isCalm && faults.length > 0 && random.chance(NETWORK.has(gate.port) ? networkChance : faultChance);
         if (process.env.SIMULATION_GATES)
           this.note(
             `    ${gate.port} of ${this.#world.gates.length}: ${gate.detail.replace(/\s+/g, " ").slice(0, 80)}`,
@@ -212,6 +215,7 @@ class Run {
     const random = createRandom(this.#input.seed, 0xd3a1);
     this.#isCalm = true;
     await this.#proceed(random, Number.POSITIVE_INFINITY);
+    const calmFromMs = machine.nowMs();
     await this.#run(random, () => deliverRest(this.#newStep(random)));
     for (const seconds of DRAIN_SECONDS) {
       machine.pass(seconds * SECOND_MS);
@@ -219,6 +223,7 @@ class Run {
       if ((await this.#run(random, () => this.#world.countWork())) === 0) break;
     }
     const step = this.#newStep(random);
+    this.#model.checkEmails(calmFromMs);
     await this.#run(random, () => checkAll(step));
   }
 

@@ -14,9 +14,9 @@ const { values: options } = parseArgs({
     minutes: { type: "string" },
     /** How many steps a seed has. */
     steps: { type: "string", default: "250" },
-    /** Replays one seed. `only` is what shrinking has printed. */
+    /** Replays one seed. `keep` is what shrinking has printed. */
     seed: { type: "string" },
-    only: { type: "string" },
+    keep: { type: "string" },
     trace: { type: "boolean", default: false },
     /** Runs the seeds that have failed before, too. */
     known: { type: "boolean", default: false },
@@ -135,7 +135,7 @@ async function runSeeds(): Promise<number> {
   const totals = { operations: 0, faults: 0, ms: 0, seeds: 0, failures: 0 };
   const coverage: Record<string, number> = {};
   const runOne = async (seed: number, length?: number) => {
-    const steps = options.only?.split(",").map(Number) ?? null;
+    const steps = options.keep?.split(",").map(Number) ?? null;
     const result = await prepared.run(seed, steps, length);
     const { operations, faults, ms, hash, failure } = result;
     totals.seeds += 1;
@@ -174,7 +174,7 @@ async function printShrunk(prepared: Prepared, result: SeedResult): Promise<void
   const steps = await shrink(prepared, result);
   const { trace } = await prepared.run(result.seed, steps);
   print(`The shortest that was found has ${steps.length} of ${result.length} steps:\n${trace.slice(-60).join("\n")}`);
-  print(`npm run simulate -- --seed ${result.seed} --steps ${result.length} --only ${steps.join(",")} --trace`);
+  print(`npm run simulate -- --seed ${result.seed} --steps ${result.length} --keep ${steps.join(",")} --trace`);
 }
 
 /** Operations by faults: how often each fault happened during each operation. */

@@ -88,7 +88,7 @@ export const accountOperations: Operation[] = [
     "use session",
     6,
     ({ sessions }) => sessions.length > 0,
-    (step, account) => seeSession(step, step.random.pick(account.sessions)),
+    (step, account) => seeSession(step, step.random.pick(account.sessions.slice(-5))),
   ),
   onAccount("sign out", 2, hasSession, async (step, account) => {
     const session = step.random.pick(account.liveSessions);
@@ -126,7 +126,11 @@ export const accountOperations: Operation[] = [
   onAccount("ask for a reset", 2, isThere, async (step, account) => {
     const json = { email: step.random.pick(account.email.possible) };
     for (const code of account.codesOf("reset link")) code.mayEnd();
-    await step.send(`ask for a reset of ${account.name}`, "POST", "/api/auth/reset/request", { json });
+    const label = `ask for a reset of ${account.name}`;
+    const arrived = account.resetEmails;
+    const answer = await step.send(label, "POST", "/api/auth/reset/request", { json });
+    const isSure = account.exists.is(true) && account.email.is(json.email) && account.isDisabled.is(false);
+    if (answer.outcome === "done" && isSure && account.resetEmails === arrived) account.askedAtMs = step.nowMs;
   }),
   onAccount(
     "reset password",
@@ -137,6 +141,7 @@ export const accountOperations: Operation[] = [
       const link = random.pick(account.codesOf("reset link").slice(-3));
       const passwords = [newPassword(random), newPassword(random)].slice(0, random.pick([1, 1, 2]));
       const before = account.password.possible;
+      account.askedAtMs = null;
       if (link.works.canBe(true) && account.exists.canBe(true)) {
         for (const password of passwords) account.password.maySet(password);
         account.mayEndAccess();
@@ -187,6 +192,7 @@ export const accountOperations: Operation[] = [
       const before = account.email.possible;
       if (link.works.canBe(true)) account.email.maySet(link.detail);
       for (const code of account.codes) if (/ link$/.test(code.kind)) code.mayEnd();
+      account.askedAtMs = null;
       const answer = await step.send(`change the email of ${account.name}`, "POST", "/api/auth/email/change/confirm", {
         token: session.token,
         json: { token: link.text },

@@ -1,11 +1,11 @@
-import { type Model, Violation } from "../model";
+import { type Code, type Model, Violation } from "../model";
 import type { World } from "../world";
 import { accountOperations, logIn, seeSession } from "./accounts";
 import { billingOperations, deliverRest, seeStatus } from "./billing";
-import { codeOperations } from "./codes";
-import { type Operation, type Step, WRONG_PASSWORD } from "./operation";
+import { codeOperations, exchangeForm } from "./codes";
+import { newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
 import { operatorOperations, seeKey } from "./operators";
-import { pushOperations } from "./push";
+import { pushOperations, seeDevices } from "./push";
 import { checkReleases, learnReleases, releaseOperations } from "./releases";
 
 export const operations: Operation[] = [
@@ -38,6 +38,10 @@ export function readEmails({ outbox }: World, model: Model, from: number): numbe
     const [, reset] = /\/reset#token=([\w-]{43})/.exec(email.text) ?? [];
     const [, change] = /\/email-change#token=([\w-]{43})/.exec(email.text) ?? [];
     for (const account of owners) {
+      if (reset) {
+        account.askedAtMs = null;
+        account.resetEmails += 1;
+      }
       if (reset && !account.codes.some(({ text }) => text === reset)) {
         for (const code of account.codesOf("reset link")) code.mayEnd();
         account.addCode("reset link", reset, email.to);
@@ -56,13 +60,32 @@ export async function checkAll(step: Step): Promise<void> {
     for (const password of [...account.password.possible]) await logIn(step, account, password);
     await logIn(step, account, WRONG_PASSWORD);
     await seeStatus(step, account);
+    if (account.devices.length > 0) await seeDevices(step, account);
   }
+  for (const account of model.accounts)
+    for (const code of account.codes.filter(({ works }) => works.is(false)).slice(-4)) await seeEndedCode(step, code);
   for (const key of model.keys) await seeKey(step, key);
   await checkReleases(step);
   for (const { type, count } of await world.auditCounts()) model.sawAudit(type, count);
   for (const type of model.audited.keys())
     if (!(await world.auditCounts()).some((one) => one.type === type)) model.sawAudit(type, 0);
   checkDeliveries(step);
+}
+
+/** A code or link that was used or ended does not work. */
+async function seeEndedCode(step: Step, code: Code): Promise<void> {
+  const { kind, text, account } = code;
+  const label = `use an ended ${kind} of ${account.name}`;
+  const json = { token: text, password: newPassword(step.random) };
+  const token = account.liveSessions.find(({ cookie }) => cookie === null)?.token;
+  if (kind === "email link" && token === undefined) return;
+  const answer =
+    kind === "reset link"
+      ? await step.send(label, "POST", "/api/auth/reset/confirm", { json })
+      : kind === "email link"
+        ? await step.send(label, "POST", "/api/auth/email/change/confirm", { json: { token: text }, token })
+        : await step.send(label, "POST", "/api/auth/oauth/token", { form: exchangeForm(kind, text) });
+  if (answer.outcome === "done") code.saw(true);
 }
 
 /** Each event was delivered at least once, and again only if something had failed. */

@@ -10,20 +10,23 @@ const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 const browsers = (account: Account): Session[] => account.liveSessions.filter(({ cookie }) => cookie !== null);
 const hasBrowser = (account: Account) => hasSession(account) && browsers(account).length > 0;
 
+/** The request that exchanges a code. */
+export const exchangeForm = (kind: string, code: string): Record<string, string> =>
+  kind === "device code"
+    ? { grant_type: DEVICE_GRANT, client_id: "cli", device_code: code }
+    : {
+        grant_type: "authorization_code",
+        client_id: "desktop",
+        code,
+        redirect_uri: REDIRECT_URI,
+        code_verifier: VERIFIER,
+      };
+
 /** Exchanges a code once, or twice at the same time. A code works once, and not after what has allowed it has ended. */
 async function exchange(step: Step, account: Account, kind: "authorization code" | "device code"): Promise<void> {
   const { random } = step;
   const code = random.pick(account.codesOf(kind).slice(-3));
-  const form: Record<string, string> =
-    kind === "device code"
-      ? { grant_type: DEVICE_GRANT, client_id: "cli", device_code: code.text }
-      : {
-          grant_type: "authorization_code",
-          client_id: "desktop",
-          code: code.text,
-          redirect_uri: REDIRECT_URI,
-          code_verifier: VERIFIER,
-        };
+  const form = exchangeForm(kind, code.text);
   const couldWork = code.works.canBe(true);
   const sessions = [...account.sessions];
   code.mayEnd();

@@ -1,5 +1,5 @@
 import { createECDH } from "node:crypto";
-import { Device } from "../model";
+import { type Account, Device } from "../model";
 import { hasSession, type Operation, onAccount, sawSession } from "./operation";
 
 const curve = createECDH("prime256v1");
@@ -7,6 +7,18 @@ curve.setPrivateKey(Buffer.alloc(32, 7));
 const KEYS = { p256dh: curve.getPublicKey("base64url"), auth: Buffer.alloc(16, 9).toString("base64url") };
 
 const activeDevices = (account: { devices: Device[] }) => account.devices.filter(({ works }) => works.canBe(true));
+
+export async function seeDevices(step: Step, account: Account): Promise<void> {
+  const session = account.liveSessions.find(({ cookie }) => cookie === null);
+  if (!session) return;
+  const label = `list the devices of ${account.name}`;
+  const answer = await step.send(label, "GET", "/api/push/devices", { token: session.token });
+  if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
+  const { devices } = answer.body as { devices: unknown[] };
+  const sure = account.devices.filter(({ works }) => works.is(true)).length;
+  if (devices.length < sure) account.devices.find(({ works }) => works.is(true))?.saw(false);
+  if (devices.length > activeDevices(account).length) account.devices.find(({ works }) => works.is(false))?.saw(true);
+}
 
 export const pushOperations: Operation[] = [
   onAccount("register a browser", 1.5, hasSession, async (step, account) => {
@@ -46,22 +58,5 @@ export const pushOperations: Operation[] = [
       for (const device of account.devices) if (device.works.is(true)) device.due += 1;
     },
   ),
-  onAccount(
-    "list devices",
-    1,
-    (account) => hasSession(account) && account.devices.length > 0,
-    async (step, account) => {
-      const session = account.liveSessions.find(({ cookie }) => cookie === null);
-      if (!session) return;
-      const answer = await step.send(`list the devices of ${account.name}`, "GET", "/api/push/devices", {
-        token: session.token,
-      });
-      if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
-      const { devices } = answer.body as { devices: unknown[] };
-      const sure = account.devices.filter(({ works }) => works.is(true)).length;
-      if (devices.length < sure) account.devices.find(({ works }) => works.is(true))?.saw(false);
-      if (devices.length > activeDevices(account).length)
-        account.devices.find(({ works }) => works.is(false))?.saw(true);
-    },
-  ),
+  onAccount("list devices", 1, (account) => hasSession(account) && account.devices.length > 0, seeDevices),
 ];
