@@ -7,9 +7,10 @@ const SOCKET_CODE =
 const ADAPTER_KIND = /^(DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections|TlsConnectionError)$/;
 /**
  * SQLSTATE classes and codes with the same meaning (PostgreSQL, Appendix A): connection, resources, operator
- * intervention, system errors, serialization failures, lock and idle timeouts, read-only standbys.
+ * intervention, system errors, serialization failures, lock and idle timeouts, read-only standbys. 25P02 follows any of
+ * them: Prisma sends the `findUnique` calls of one turn as one transaction, also those of different requests.
  */
-const SQL_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25P03|25006)$/;
+const SQL_STATE = /^(08|53|57P|58)...?$|^(57014|40001|40P01|55P03|25P02|25P03|25006)$/;
 const UNAVAILABLE = [PRISMA_CODE, SOCKET_CODE, ADAPTER_KIND, SQL_STATE];
 const UNAVAILABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection ended|not queryable|accepts writes|PGlite is closed/i;
@@ -25,7 +26,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /** Codes of `isDatabaseUnavailable` that concern one statement or transaction: conflicts, and limits of its time. */
-const CONTENTION = ["P2028", "P2034", "40001", "40P01", "55P03", "57014", "25P03"];
+const CONTENTION = ["P2028", "P2034", "40001", "40P01", "55P03", "57014", "25P02", "25P03"];
 
 /** Whether the database is unavailable to every transaction, not just too slow or too busy for one. */
 export const isConnectionLost = (error: unknown): boolean =>

@@ -9,6 +9,7 @@ test.each([
   { code: "57P01" },
   { code: "53100" },
   { code: "57014" },
+  { code: "25P02" },
   { code: "ENOENT", syscall: "connect" },
   { cause: { originalCode: "08006" } },
   { meta: { driverAdapterError: { cause: { kind: "SocketTimeout" } } } },
