@@ -29,6 +29,9 @@ export class Fact<T> {
   set(value: T): void {
     this.#values = [value];
   }
+  restore(values: readonly T[]): void {
+    this.#values = [...values];
+  }
   /** A request that may set it has been sent. */
   maySet(value: T): void {
     if (!this.#values.includes(value)) this.#values.push(value);
@@ -103,7 +106,7 @@ export class Device extends Usable {
 
   constructor(
     readonly account: Account,
-    readonly session: Session,
+    public session: Session,
     readonly endpoint: string,
   ) {
     super("device", account.name);

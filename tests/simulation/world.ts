@@ -305,6 +305,7 @@ export class World {
             const tx = await adapter.startTransaction(level);
             // After an error PostgreSQL accepts nothing but the transaction's end (SQLSTATE 25P02).
             let failure: unknown = null;
+            let isConflict = false;
             // As a connection does, it processes one message after the other: a rollback waits for the statement before it.
             let last: Promise<unknown> = Promise.resolve();
             const inOrder = <T>(run: () => Promise<T>): Promise<T> => {
@@ -319,10 +320,11 @@ export class World {
               executeRaw: (query) => inOrder(() => guarded(query.sql, () => tx.executeRaw(query))),
             };
             const guarded = async <T>(sql: string, send: () => Promise<T>): Promise<T> => {
-              if (failure) throw aborted();
+              if (failure) throw isConflict ? aborted() : failure; // a lost connection stays lost
               const fault = await this.#wait("statement", sql);
               if (!fault) return send();
-              failure = fault === "conflict" ? conflict() : lostConnection();
+              isConflict = fault === "conflict";
+              failure = isConflict ? conflict() : lostConnection();
               throw failure;
             };
             const commit = async () => {

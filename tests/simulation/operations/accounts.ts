@@ -45,7 +45,7 @@ export async function seeSession(step: Step, session: Session): Promise<void> {
 export const accountOperations: Operation[] = [
   {
     name: "register",
-    weight: 3,
+    weight: 1.5,
     start: async (step) => {
       const { model, random } = step;
       const password = newPassword(random);
@@ -108,6 +108,8 @@ export const accountOperations: Operation[] = [
     const next = newPassword(random);
     const before = account.password.possible;
     account.password.maySet(next);
+    const own = account.devices.filter((device) => device.session === session);
+    const ownBefore = own.map(({ works }) => [...works.possible]);
     account.mayEndAccess();
     const json = { password, newPassword: next };
     const answer = await step.send(`change the password of ${account.name}`, "POST", "/api/auth/password/change", {
@@ -120,21 +122,29 @@ export const accountOperations: Operation[] = [
       account.password.set(next);
       account.endAccess();
       for (const code of account.codesOf("reset link")) code.end();
-      account.addSession(answer.body.token);
+      const successor = account.addSession(answer.body.token);
+      // Its own session goes on under the new token, and with it its devices.
+      for (const [i, device] of own.entries()) {
+        device.session = successor;
+        device.works.restore(ownBefore[i] ?? []);
+      }
     } else if (answer.outcome === "refused") account.password.rule(next, false);
   }),
-  onAccount("ask for a reset", 2, isThere, async (step, account) => {
+  onAccount("ask for a reset", 3, isThere, async (step, account) => {
     const json = { email: step.random.pick(account.email.possible) };
     for (const code of account.codesOf("reset link")) code.mayEnd();
     const label = `ask for a reset of ${account.name}`;
     const arrived = account.resetEmails;
     const answer = await step.send(label, "POST", "/api/auth/reset/request", { json });
     const isSure = account.exists.is(true) && account.email.is(json.email) && account.isDisabled.is(false);
+    // The email is sent after a random delay.
+    if (answer.outcome === "done" && step.random.chance(0.7))
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
     if (answer.outcome === "done" && isSure && account.resetEmails === arrived) account.askedAtMs = step.nowMs;
   }),
   onAccount(
     "reset password",
-    3,
+    5,
     (account) => account.codesOf("reset link").length > 0,
     async (step, account) => {
       const { random } = step;
@@ -230,7 +240,7 @@ export const accountOperations: Operation[] = [
   }),
   {
     name: "race for an email",
-    weight: 0.7,
+    weight: 0.4,
     start: async (step) => {
       const { model, random } = step;
       const accounts = [newPassword(random), newPassword(random)].map((password) => model.addAccount(password));
