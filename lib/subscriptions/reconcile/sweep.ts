@@ -37,6 +37,8 @@ const MAX_RETRY_SECONDS = 60 * 60;
 /** A position that the provider refuses so often is not used again: the sweep starts over. */
 const MAX_ATTEMPTS_AT_POSITION = 3;
 const MAX_FAILURE_LENGTH = 500;
+/** How often those who wait look whether another process has finished. */
+const POLL_MS = 100;
 
 /**
  * Reads what the providers have sent since the last sweep, and applies the events that did not arrive: a lost cancellation,
@@ -51,18 +53,45 @@ export async function sweepProviders(deps: Deps): Promise<void> {
   );
 }
 
+/** The sweep that runs for those who cannot wait, and the next one, for all who have asked since it began. */
+type Sweeps = { running: Promise<unknown>; next: Promise<boolean> | null };
+const sweeps = new WeakMap<Deps["billing"], Sweeps>();
+
 /**
- * Sweeps at once, unless a process is sweeping: a purchase that was just made is found although its webhook has not arrived.
- * Returns whether all events of all providers were read.
+ * Sweeps at once: a purchase that was just made is found although its webhook has not arrived. All who wait in this process
+ * share the sweep that begins next. Returns whether all events of all providers were read.
  */
-export async function sweepNow(deps: Deps): Promise<boolean> {
-  const sources = openSources(deps).filter(hasEvents);
-  const providers = sources.map(({ provider }) => provider);
-  await deps.db.$executeRaw`
-    UPDATE "BillingSweep" SET "nextAt" = ${deps.dbNow()}
-    WHERE provider = ANY(${providers}::text[]) AND attempts = 0 AND "nextAt" > ${deps.dbNow()}`;
-  const outcomes = await Promise.all(sources.map((source) => sweep(deps, source)));
-  return outcomes.every(Boolean);
+export function sweepNow(deps: Deps): Promise<boolean> {
+  const own = sweeps.get(deps.billing) ?? { running: Promise.resolve(), next: null };
+  sweeps.set(deps.billing, own);
+  own.next ??= own.running.then(() => {
+    own.next = null;
+    const swept = Promise.all(
+      openSources(deps)
+        .filter(hasEvents)
+        .map((source) => sweepOnceFree(deps, source)),
+    );
+    own.running = swept.catch(() => {});
+    return swept.then((outcomes) => outcomes.every(Boolean));
+  });
+  return own.next;
+}
+
+/** Sweeps a provider once no other process does, until nobody waits any more. Gives up if the API has failed. */
+async function sweepOnceFree(deps: Deps, source: EventSource): Promise<boolean> {
+  const { config, db, dbNow } = deps;
+  const { provider } = source;
+  const endMs = performance.now() + config.BILLING_FRESH_TIMEOUT_MS;
+  for (;;) {
+    await db.$executeRaw`
+      UPDATE "BillingSweep" SET "nextAt" = ${dbNow()}
+      WHERE provider = ${provider} AND attempts = 0 AND "nextAt" > ${dbNow()}`;
+    if (await sweep(deps, source)) return true;
+    const [state] = await db.$queryRaw<{ mayRepeat: boolean }[]>`
+      SELECT failure IS NULL AND NOT ${isPaused(dbNow, provider)} AS "mayRepeat" FROM "BillingSweep" WHERE provider = ${provider}`;
+    if (!state?.mayRepeat || deps.isDraining || performance.now() >= endMs) return false;
+    await delay(POLL_MS, undefined, { ref: false });
+  }
 }
 
 const hasEvents = (source: Source): source is EventSource => source.readEvents !== undefined;
@@ -72,8 +101,8 @@ async function sweep(deps: Deps, source: EventSource): Promise<boolean> {
   while (!deps.isDraining) {
     const next = delay(source.intervalMs, undefined, { ref: false });
     const page = await sweepPage(deps, source);
-    if (page !== "more") return page === "end";
     await next;
+    if (page !== "more") return page === "end";
   }
   return false;
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { listProviderStates } from "@/lib/subscriptions/admin/reconcile";
 import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { scheduleRenewals } from "@/lib/subscriptions/reconcile/schedule";
 import { sweepProviders } from "@/lib/subscriptions/reconcile/sweep";
 import { stripeSource } from "@/lib/subscriptions/sources/stripe";
-import { newAccount } from "@/tests/support/accounts";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
@@ -237,4 +238,37 @@ test("a purchase that was just made is shown with fresh=1, before its webhook ar
   });
   clock.advance(61_000);
   expect(await (await withStripe(() => withContext({ config }, read))).json()).toMatchObject({ isFresh: false });
+});
+
+test("all who ask for a fresh status at once get one, also while another process reads the events", async () => {
+  await sweep();
+  clock.advance(11 * 60_000);
+  const people = await Promise.all([newAccount(), newAccount(), newAccount()]);
+  let other: ServerResponse | undefined;
+  stripe.respondWith((response) => {
+    other = response;
+    return true;
+  });
+  const otherSweep = sweep();
+  await expect.poll(() => other).toBeDefined();
+  stripe.respondWith();
+  for (const { id } of people) stripe.subscribe(id);
+  let asked = 0;
+  const { limits } = ctx();
+  const consume: typeof limits.consume = (name, key) => {
+    if (name === "freshStatusByAccount") asked += 1;
+    return limits.consume(name, key);
+  };
+  const config = { ...stripe.config, BILLING_FRESH_TIMEOUT_MS: 10_000 };
+  const read = ({ token }: TestAccount) => get("/api/subscription/status?fresh=1", { token });
+  const reading = withStripe(() =>
+    withContext({ config, limits: { ...limits, consume } }, () => Promise.all(people.map(read))),
+  );
+  await expect.poll(() => asked).toBe(people.length);
+  if (other) send(other, 200, { data: [], has_more: false });
+  await otherSweep;
+  const before = listed().length;
+  const statuses = await Promise.all((await reading).map((response) => response.json()));
+  expect(statuses).toEqual(people.map(() => expect.objectContaining({ status: "active", isFresh: true })));
+  expect(listed().length - before).toBeLessThan(people.length);
 });
