@@ -29,7 +29,9 @@ const NO_PURCHASE: PurchaseStatus = {
  * One-time purchases without entitlements, such as coins, are left out.
  */
 export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRules): SubscriptionStatus {
-  const ranked = endReplacedPurchases(withStripeEntitlements(purchases).filter((purchase) => !isConsumable(purchase)))
+  const ranked = endReplacedPurchases(
+    withStripeEntitlements(purchases, at, rules).filter((purchase) => !isConsumable(purchase)),
+  )
     .map((purchase) => ({ purchase, status: purchaseStatus(purchase, at, rules) }))
     .toSorted((a, b) => comparePurchases(a.status, b.status));
   const counting = ranked.filter(({ purchase }) => canEntitle(purchase, rules));
@@ -43,22 +45,24 @@ export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRule
 }
 
 /**
- * Gives the entitlements that Stripe says a customer has to the customer's subscriptions, as long as those have none:
- * BILLING_PRODUCTS and the metadata of prices win. Without a subscription, they are a purchase of their own.
+ * Gives the entitlements that Stripe says a customer has to those of the customer's subscriptions that have none, unless one with
+ * its own gives access: BILLING_PRODUCTS and the metadata of prices win. Without a subscription, they are a purchase of their own.
  */
-function withStripeEntitlements(purchases: Purchase[]): Purchase[] {
-  const isSummary = ({ productId, provider }: Purchase) =>
-    provider === stripe.name && productId === STRIPE_ENTITLEMENTS;
-  if (!purchases.some(isSummary)) return purchases;
-  const others = purchases.filter((purchase) => !isSummary(purchase));
-  const ofStripe = others.filter(({ provider }) => provider === stripe.name);
-  if (ofStripe.some(({ entitlementIds }) => entitlementIds.length > 0)) return others;
-  if (!ofStripe.some(({ periodType }) => periodType !== null)) return purchases;
-  const idsIn = (environment: string) =>
-    purchases.flatMap((one) => (isSummary(one) && one.environment === environment ? one.entitlementIds : []));
-  return others.map((one) =>
-    one.provider === stripe.name && one.periodType !== null ? { ...one, entitlementIds: idsIn(one.environment) } : one,
+function withStripeEntitlements(purchases: Purchase[], at: Date, rules: StatusRules): Purchase[] {
+  const summaries = purchases.filter(
+    ({ productId, provider }) => provider === stripe.name && productId === STRIPE_ENTITLEMENTS,
   );
+  return summaries.reduce((all, summary) => {
+    const isOwn = (one: Purchase) =>
+      one.provider === stripe.name && one.periodType !== null && one.environment === summary.environment;
+    const isMapped = ({ entitlementIds }: Purchase) => entitlementIds.length > 0;
+    const { entitlementIds } = summary;
+    const subscriptions = all.filter(isOwn);
+    if (subscriptions.length === 0) return all;
+    const others = all.filter((one) => one !== summary);
+    if (subscriptions.some((one) => isMapped(one) && purchaseStatus(one, at, rules).isActive)) return others;
+    return others.map((one) => (isOwn(one) && !isMapped(one) ? { ...one, entitlementIds } : one));
+  }, purchases);
 }
 
 function comparePurchases(a: PurchaseStatus, b: PurchaseStatus): number {

@@ -151,6 +151,22 @@ describe("Stripe's own entitlements", () => {
     expect(await entitlementsOf()).toEqual(["pro"]);
   });
 
+  test("count for a subscription of now, whatever else BILLING_PRODUCTS has given the customer", async () => {
+    const { customer } = stripe.subscribe(ann.id).subscription;
+    const ended = stripe.subscribe(ann.id, { customer });
+    const gone = { status: "canceled", ended_at: Math.floor(clock.now().getTime() / 1000) };
+    await sendStripe(ended.event);
+    const session = { id: `cs_${randomUUID()}`, object: "checkout.session", mode: "payment", payment_status: "paid" };
+    const once = { ...session, customer, client_reference_id: ann.id, metadata: { productId: "price_pro" } };
+    const current = stripe.subscribe(ann.id, { ...unmapped, customer });
+    for (const one of [stripe.record("checkout.session.completed", once), current.event, summary(customer, ["chat"])])
+      await sendStripe(one);
+    expect(await entitlementsOf()).toEqual(["pro"]);
+    clock.advance(60_000);
+    await sendStripe(stripe.change(ended.subscription.id, gone, "customer.subscription.deleted"));
+    expect(await entitlementsOf()).toEqual(["chat", "pro"]);
+  });
+
   test("are compared with Stripe when an operator reconciles the account", async () => {
     const { event, subscription } = stripe.subscribe(ann.id, unmapped);
     for (const one of [event, summary(subscription.customer, ["chat"])]) await sendStripe(one);
