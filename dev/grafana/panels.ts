@@ -149,7 +149,7 @@ export const ROWS: { title: string; panels: Panel[] }[] = [
         unit: "cps",
         description: "What was compared with the providers, by outcome.",
         queries: {
-          "{{provider}} {{outcome}}": `sum by (provider, outcome) (rate(homeport_billing_reconciles_total{${JOB}}[${RATE}])) > 0`,
+          "{{provider}} {{outcome}}": `sum by (provider, outcome) (rate(homeport_billing_reconciles_total{${JOB}}[${RATE}])) > 0 or vector(0)`,
         },
       },
       {

@@ -130,14 +130,15 @@ function createCounters(prom: typeof import("prom-client"), registry: Registry):
     "Reconciliations with the billing providers by outcome: corrected, unchanged, limited (429) or failed.",
     ["provider", "outcome"],
   );
-  // At zero from the start: the increase to the first failure counts too.
-  for (const provider of ["revenuecat", "stripe", "paddle", "app-store"]) {
-    for (const outcome of ["corrected", "unchanged", "limited", "failed"])
-      billingReconciles.inc({ provider, outcome }, 0);
-  }
   const recoveredHelp =
     "Billing events whose webhook did not arrive, and that a sweep of the provider's events has found.";
   const recoveredEvents = counter("homeport_billing_events_recovered_total", recoveredHelp, ["provider"]);
+  // At zero from the start: the increase to the first failure counts too.
+  for (const provider of ["revenuecat", "stripe", "paddle", "app-store"]) {
+    recoveredEvents.inc({ provider }, 0);
+    for (const outcome of ["corrected", "unchanged", "limited", "failed"])
+      billingReconciles.inc({ provider, outcome }, 0);
+  }
   const pushDeliveries = counter("homeport_push_deliveries_total", "Push delivery attempts by result.", ["result"]);
   return {
     billing_event: (labels) => billingEvents.inc(labels),

@@ -1,6 +1,6 @@
 "use client";
 
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 
 type TryItParameter = { name: string; in: string; required: boolean; example: string };
 
@@ -19,6 +19,8 @@ export function TryIt({ method, path, parameters, body }: Props) {
   const [shown, setShown] = useState<Shown>();
   const [isBusy, setBusy] = useState(false);
   const id = useId();
+  const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => setOpen(details.current?.open ?? false), []); // it may have been opened before this script ran
   const send = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     if (isBusy) return;
@@ -27,7 +29,7 @@ export function TryIt({ method, path, parameters, body }: Props) {
     setBusy(false);
   };
   return (
-    <details className="try-it" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details ref={details} className="try-it" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Try it</summary>
       {isOpen && (
         <form onSubmit={send} aria-busy={isBusy}>
