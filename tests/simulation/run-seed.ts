@@ -92,6 +92,10 @@ class Run {
     this.#world = world;
     this.#plan = planOf(createRandom(input.seed));
     world.onWebhook = (id, type, accountId) => this.#model.sawDelivery(id, type, accountId);
+    // The service's process ends after one.
+    process.on("unhandledRejection", (error) => {
+      this.#failure ??= new Violation("unhandled rejection", (error as Error)?.stack ?? String(error));
+    });
     world.onFault = (operation, fault, detail) => {
       this.faults += 1;
       const key = `${operation}|${fault}`;

@@ -26,7 +26,9 @@ export async function logIn(step: Step, account: Account, password: string, emai
     if (answer.outcome === "done" || isDisabled)
       throw new Violation(isDisabled ? "account is disabled" : "disabled account works", account.name);
   if (answer.outcome === "done" || isDisabled) account.isDisabled.set(isDisabled);
-  if (answer.outcome === "done") account.addSession(answer.body.token);
+  if (answer.outcome !== "done") return;
+  account.id ??= answer.body.user.id;
+  account.addSession(answer.body.token);
 }
 
 export async function seeSession(step: Step, session: Session): Promise<void> {

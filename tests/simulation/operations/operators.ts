@@ -24,13 +24,21 @@ function onAccountAsOperator(
   weight: number,
   type: string,
   request: (account: Account, step: Step) => [method: string, path: string, sent?: Sent],
-  effect: { mayDo?: (account: Account) => void; done: (account: Account) => void },
+  effect: {
+    /** Whether the account is as the change makes it: nothing changes then. */
+    isSame?: (account: Account) => boolean;
+    mayDo?: (account: Account) => void;
+    done: (account: Account) => void;
+  },
   changes?: (body: Record<string, unknown>) => boolean,
 ): Operation {
   return onAccount(name, weight, isIdentified, async (step, account) => {
+    const isSame = effect.isSame?.(account);
     effect.mayDo?.(account);
     step.model.willAudit("signed_out"); // of its sessions, if there are any
     const answer = await change(step, type, `${name} ${account.name}`, request(account, step), changes);
+    if (answer.outcome === "done" && isSame && answer.body.isChanged)
+      throw new Violation("change without an effect", `${name} ${account.name}`);
     if (answer.outcome === "done") {
       account.exists.set(true);
       effect.done(account);
@@ -50,6 +58,7 @@ export const operatorOperations: Operation[] = [
     "account_disabled",
     (account) => ["POST", path(account, "/disable"), { json: {} }],
     {
+      isSame: (account) => account.isDisabled.is(true),
       mayDo: (account) => {
         account.isDisabled.maySet(true);
         account.mayEndAccess();

@@ -1,6 +1,6 @@
 import { createECDH } from "node:crypto";
 import { type Account, Device } from "../model";
-import { hasSession, type Operation, onAccount, sawSession } from "./operation";
+import { hasSession, type Operation, onAccount, type Step, sawSession } from "./operation";
 
 const curve = createECDH("prime256v1");
 curve.setPrivateKey(Buffer.alloc(32, 7));
