@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import type { Context } from "../../context";
 import { newId } from "../../platform/db/ids";
 import type { AllowedNetworks } from "../../platform/outbound";
-import type { Snapshot } from "../catalog/snapshot";
+import { groupBy, type Snapshot } from "../catalog/snapshot";
 import { servedFiles } from "../release-files";
 import {
   availableReleases,
@@ -42,6 +42,8 @@ type State = {
   listedMs: number;
   /** The catalog that was written last; null: it has to be written. */
   written: Snapshot | null;
+  /** Whether files were copied since the feeds were last made, which may name them now. */
+  hasCopied: boolean;
   /** The releases in the feeds. */
   offered: ReadonlySet<string>;
   /** Files to copy, the newest version first. */
@@ -49,7 +51,8 @@ type State = {
   /** Since when the feeds do not name a file that is still offered. */
   supersededMs: Map<string, number>;
   copying: Promise<void> | null;
-  copyError: string | null;
+  /** Copies that failed, by path and hash. */
+  failed: Map<string, { message: string; failures: number; retryMs: number }>;
   feedError: string | null;
   failures: number;
   retryMs: number;
@@ -91,11 +94,12 @@ const newState = (): State => ({
   known: new Map(),
   listedMs: Number.NEGATIVE_INFINITY,
   written: null,
+  hasCopied: false,
   offered: new Set(),
   missing: new Map(),
   supersededMs: new Map(),
   copying: null,
-  copyError: null,
+  failed: new Map(),
   feedError: null,
   failures: 0,
   retryMs: Number.NEGATIVE_INFINITY,
@@ -114,31 +118,34 @@ async function sync(writer: Writer): Promise<void> {
     await writeChanges(writer);
     if (state.feedError !== null) log.info("the release mirror can be written again");
     Object.assign(state, { failures: 0, feedError: null });
-    if (state.missing.size > 0) state.copying ??= copyMissing(writer);
+    if (nextCopy(state, new Set())) state.copying ??= copyMissing(writer);
   } catch (error) {
+    if (state.isClosed) return;
     logOnce(writer, state.feedError, error);
     state.feedError = describe(error);
-    state.retryMs = performance.now() + (RETRY_MS[state.failures++] ?? RETRY_MS[RETRY_MS.length - 1] ?? 0);
+    state.retryMs = retryAfter(state.failures++);
     state.written = null;
   }
   if (recordOf(state) !== state.recorded) await renewLease(writer);
 }
+
+const retryAfter = (failures: number) => performance.now() + (RETRY_MS[failures] ?? RETRY_MS.at(-1) ?? 0);
 
 /** The lease of a process that was killed ends by itself. */
 async function keepLease(writer: Writer): Promise<boolean> {
   return writer.state.leaseEndsMs - performance.now() > MIN_LEASE_MS || renewLease(writer);
 }
 
-const isCurrent = ({ feedError, missing, written }: State) =>
-  feedError === null && written !== null && missing.size === 0;
-const recordOf = (state: State) =>
-  JSON.stringify([isCurrent(state), state.missing.size, state.feedError ?? state.copyError]);
+const isCurrent = ({ feedError, hasCopied, missing, written }: State) =>
+  feedError === null && written !== null && !hasCopied && missing.size === 0;
+const errorOf = ({ feedError, failed }: State) => feedError ?? [...failed.values()][0]?.message ?? null;
+const recordOf = (state: State) => JSON.stringify([isCurrent(state), state.missing.size, errorOf(state)]);
 
 /** Takes or extends the lease, and records how this process is getting on. */
 async function renewLease({ config, db, dbNow, holder, state }: Writer): Promise<boolean> {
   const startedMs = performance.now();
   const recorded = recordOf(state);
-  const error = state.feedError ?? state.copyError;
+  const error = errorOf(state);
   const count = await db.$executeRaw`
     INSERT INTO "ReleaseMirror" AS known ("location", "holder", "leaseUntil")
     VALUES (${config.RELEASE_MIRROR}, ${holder}::uuid, ${dbNow()} + interval '1 millisecond' * ${LEASE_MS}::int)
@@ -165,9 +172,10 @@ async function writeChanges(writer: Writer): Promise<void> {
   const snapshot = catalog.current();
   if (!snapshot) return; // nothing is known
   const isListDue = performance.now() - state.listedMs >= LIST_EVERY_MS;
-  if (snapshot === state.written && !isListDue) return;
+  if (snapshot === state.written && !state.hasCopied && !isListDue) return;
   const files = releaseFilesOf(snapshot);
   if (isListDue) await readKnown(writer, files);
+  Object.assign(state, { written: null, hasCopied: false }); // a copy may end while feeds are written
   const isPresent = (path: string, { artifact }: MirrorFile) => state.known.get(path)?.sha256 === artifact.sha256;
   const available = availableReleases(snapshot, files, isPresent, ({ id }) => state.offered.has(id));
   const { feeds, files: named } = feedsOf(available, snapshot, config.RELEASE_MIRROR_URL ?? config.baseUrl);
@@ -175,10 +183,11 @@ async function writeChanges(writer: Writer): Promise<void> {
   const isReady = ([, { links }]: [string, MirrorFeed]) =>
     links.every((path) => feeds.has(path) || isPresentAt(wanted, path, isPresent));
   const ready = new Map([...feeds].filter(isReady));
-  await writeFeeds(writer, ready);
-  await removeOthers(writer, { available, wanted, feeds, ready });
+  await writeFeedsAndRemoveOthers(writer, { available, wanted, feeds, ready });
   state.offered = new Set(servableReleases(available).map(({ id }) => id));
   state.missing = new Map([...wanted].filter(([path, file]) => !isPresent(path, file)));
+  const waiting = new Set([...state.missing].map(([path, file]) => copyKey(path, file)));
+  for (const key of state.failed.keys()) if (!waiting.has(key)) state.failed.delete(key);
   state.written = snapshot;
 }
 
@@ -191,18 +200,28 @@ function isPresentAt(
   return file !== undefined && isPresent(path, file);
 }
 
-/** Lists the mirror. What this process has not written itself counts as known if it is what the catalog has. */
+/**
+ * Lists the mirror. What this process has not written itself counts as known if it is a file of the catalog: the one of its path,
+ * and as a link to the newest file, any one.
+ */
 async function readKnown({ state, store }: Writer, files: ReadonlyMap<string, MirrorFile>): Promise<void> {
+  const before = state.known;
+  state.known = new Map(before);
   const listed = await store.list();
+  const bySize = groupBy(files.values(), ({ artifact }) => String(artifact.sizeBytes));
   const limit = pLimit(CONCURRENT_REQUESTS);
   const found = await limit.map([...listed], async ([path, stored]): Promise<[string, Known]> => {
-    const known = state.known.get(path);
+    const known = before.get(path);
     if (known?.tag === stored.tag && known.sizeBytes === stored.sizeBytes) return [path, known];
-    const file = files.get(path);
-    const isSame = file !== undefined && (await store.isSame(path, stored, objectOf(path, file)));
-    return [path, { ...stored, sha256: isSame ? file.artifact.sha256 : null }];
+    const own = files.get(path);
+    for (const file of own ? [own] : (bySize.get(String(stored.sizeBytes)) ?? [])) {
+      if (await store.isSame(path, stored, objectOf(path, file)))
+        return [path, { ...stored, sha256: file.artifact.sha256 }];
+    }
+    return [path, { ...stored, sha256: null }];
   });
-  state.known = new Map(found);
+  const copied = [...state.known].filter(([path, known]) => before.get(path) !== known); // meanwhile
+  state.known = new Map([...found, ...copied]);
   state.listedMs = performance.now();
 }
 
@@ -219,17 +238,14 @@ function objectOf(path: string, { release, artifact }: MirrorFile): MirrorObject
   return { sizeBytes, sha256, contentType, fileName, modifiedAt: release.releasedAt, isImmutable };
 }
 
-async function writeFeeds(writer: Writer, feeds: ReadonlyMap<string, MirrorFeed>): Promise<void> {
-  const { now, state, store } = writer;
-  await forEach(writer, feeds, async ([path, feed]) => {
-    const object = feedObject(feed, now());
-    const { sizeBytes, sha256 } = object;
-    const { links } = feed;
-    const known = state.known.get(path);
-    const tag =
-      known?.sha256 === sha256 ? known.tag : await store.write(path, object, Readable.from([Buffer.from(feed.text)]));
-    state.known.set(path, { sizeBytes, sha256, links, tag });
-  });
+async function writeFeed({ now, state, store }: Writer, path: string, feed: MirrorFeed): Promise<void> {
+  const object = feedObject(feed, now());
+  const { sizeBytes, sha256 } = object;
+  const { links } = feed;
+  const known = state.known.get(path);
+  const tag =
+    known?.sha256 === sha256 ? known.tag : await store.write(path, object, Readable.from([Buffer.from(feed.text)]));
+  state.known.set(path, { sizeBytes, sha256, links, tag });
 }
 
 type Plan = {
@@ -240,10 +256,10 @@ type Plan = {
 };
 
 /**
- * Removes feeds, then files. What is no longer offered goes at once. A file that other feeds named stays for an hour, and a
- * feed stays that waits for files, as long as it names nothing else.
+ * Writes and removes feeds, then removes files. What is no longer offered goes at once. A file that other feeds named stays for an
+ * hour, and a feed stays that waits for files, as long as it names nothing else.
  */
-async function removeOthers(writer: Writer, { available, wanted, feeds, ready }: Plan): Promise<void> {
+async function writeFeedsAndRemoveOthers(writer: Writer, { available, wanted, feeds, ready }: Plan): Promise<void> {
   const { state, store } = writer;
   const offered = new Set(
     servableReleases(available).flatMap((release) => servedFiles(release).map(({ sha256 }) => sha256)),
@@ -256,16 +272,26 @@ async function removeOthers(writer: Writer, { available, wanted, feeds, ready }:
   };
   for (const path of wanted.keys()) state.supersededMs.delete(path);
   const others = [...state.known].filter(([path, known]) => !shouldStay(path, known));
-  const isFeed = ([, { links }]: [string, Known]) => Number(links !== undefined);
-  for (const group of [1, 0]) {
-    const own = others.filter((one) => isFeed(one) === group).sort(([, a], [, b]) => a.sizeBytes - b.sizeBytes);
-    await forEach(writer, own, async ([path]) => {
-      await store.remove(path);
-      state.known.delete(path);
-      state.supersededMs.delete(path);
-    });
-  }
+  const [otherFiles, otherFeeds] = [false, true].map((isFeed) =>
+    others
+      .filter(([, { links }]) => (links !== undefined) === isFeed)
+      .sort(([, a], [, b]) => a.sizeBytes - b.sizeBytes)
+      .map(([path]) => async () => {
+        await store.remove(path);
+        state.known.delete(path);
+        state.supersededMs.delete(path);
+      }),
+  ) as [Run[], Run[]];
+  const writes = [...ready].map(
+    ([path, feed]): Run =>
+      () =>
+        writeFeed(writer, path, feed),
+  );
+  await runAll(writer, [...writes, ...otherFeeds]);
+  await runAll(writer, otherFiles);
 }
+
+type Run = () => Promise<void>;
 
 function isRecent({ supersededMs }: State, path: string): boolean {
   const sinceMs = supersededMs.get(path) ?? performance.now();
@@ -274,36 +300,52 @@ function isRecent({ supersededMs }: State, path: string): boolean {
 }
 
 /** Goes on after an error, so that one path does not hold up the others. @throws the first error */
-async function forEach<T>(writer: Writer, items: Iterable<T>, run: (item: T) => Promise<void>): Promise<void> {
+async function runAll(writer: Writer, runs: readonly Run[]): Promise<void> {
   const limit = pLimit(CONCURRENT_REQUESTS);
   const errors: unknown[] = [];
-  const runWithLease = async (item: T) => {
+  const runWithLease = async (run: Run) => {
+    if (writer.state.isClosed) throw new Error("The process ends");
     if (!(await keepLease(writer))) throw new Error("Another process writes the mirror");
-    await run(item);
+    await run();
   };
-  await limit.map(items, (item) => runWithLease(item).catch((error) => errors.push(error)));
+  await limit.map(runs, (run) => runWithLease(run).catch((error) => errors.push(error)));
   if (errors.length > 0) throw errors[0];
+}
+
+const copyKey = (path: string, { artifact }: MirrorFile) => `${path} ${artifact.sha256}`;
+
+/** The next file to copy. After a failure a file waits, and the others do not. */
+function nextCopy({ failed, missing }: State, running: ReadonlySet<string>): [string, MirrorFile] | undefined {
+  return [...missing].find(([path, file]) => {
+    const key = copyKey(path, file);
+    return !running.has(key) && (failed.get(key)?.retryMs ?? 0) <= performance.now();
+  });
 }
 
 /** Copies what is missing, several files at a time, whatever is published or withdrawn meanwhile. */
 async function copyMissing(writer: Writer): Promise<void> {
   const { state } = writer;
-  const tried = new Set<string>();
-  const next = () => [...state.missing].find(([path, { artifact }]) => !tried.has(`${path} ${artifact.sha256}`));
-  let error: string | null = null;
+  const running = new Set<string>();
   const copyAll = async () => {
-    for (let one = next(); one && !state.isClosed; one = next()) {
+    for (let one = nextCopy(state, running); one && !state.isClosed; one = nextCopy(state, running)) {
       const [path, file] = one;
-      tried.add(`${path} ${file.artifact.sha256}`);
-      await copy(writer, path, file).catch((failure) => {
+      const key = copyKey(path, file);
+      running.add(key);
+      await copy(writer, path, file).catch((error) => {
         if (state.isClosed || state.missing.get(path)?.artifact.sha256 !== file.artifact.sha256) return; // withdrawn
-        logOnce(writer, state.copyError, failure);
-        error ??= `${path}: ${describe(failure)}`;
+        const { message = null, failures = 0 } = state.failed.get(key) ?? {};
+        logOnce(writer, message, error);
+        const failure = {
+          message: `${path}: ${describe(error)}`,
+          failures: failures + 1,
+          retryMs: retryAfter(failures),
+        };
+        state.failed.set(key, failure);
       });
+      running.delete(key);
     }
   };
   await Promise.all(Array.from({ length: CONCURRENT_COPIES }, copyAll));
-  state.copyError = error;
   state.copying = null;
 }
 
@@ -316,7 +358,8 @@ async function copy(writer: Writer, path: string, file: MirrorFile): Promise<voi
   const tag = await store.write(path, objectOf(path, file), bytes);
   state.known.set(path, { sizeBytes, sha256, tag });
   state.missing.delete(path);
-  state.written = null; // feeds may name it now
+  state.failed.delete(copyKey(path, file));
+  state.hasCopied = true;
 }
 
 function logOnce({ log }: Writer, before: string | null, error: unknown): void {

@@ -35,6 +35,9 @@ export type MirrorStore = {
 /** The paths below it are those of the service, so that a CDN or another host can take the place of the service. */
 const MIRROR_FOLDER = "api/updates/";
 const UNFINISHED = "api/.unfinished";
+const ABANDONED_MS = 60 * 60 * 1000;
+/** A feed is written, or not, before another process can have the lease. */
+const FEED_TIMEOUT_MS = 5_000;
 
 /** Opens `RELEASE_MIRROR`; null without one. Only what is below `api/updates` there is listed, written or removed. */
 export function openMirrorStore(config: Config, now: () => Date): MirrorStore | null {
@@ -45,7 +48,8 @@ export function openMirrorStore(config: Config, now: () => Date): MirrorStore | 
   const bucket = bucketOf(config, name);
   if (!bucket) throw new Error("The RELEASE_S3_ variables are not set");
   const start = [...prefix.filter((segment) => segment !== ""), MIRROR_FOLDER].join("/");
-  const [files, storage] = [createS3Files(bucket), openBucket(bucket, now)];
+  const files = createS3Files(bucket);
+  const [storage, feeds] = [openBucket(bucket, now), openBucket(bucket, now, FEED_TIMEOUT_MS)];
   return {
     list: async () =>
       new Map(
@@ -59,7 +63,8 @@ export function openMirrorStore(config: Config, now: () => Date): MirrorStore | 
     write: async (at, object, bytes) => {
       const { sha256, sizeBytes, contentType } = object;
       const headers = { "x-amz-meta-sha256": sha256, ...httpHeaders(object) };
-      return (await storage.put({ key: start + at, sizeBytes, sha256, contentType, bytes, headers })) ?? "";
+      const { put } = object.fileName === null ? feeds : storage;
+      return (await put({ key: start + at, sizeBytes, sha256, contentType, bytes, headers })) ?? "";
     },
     read: (at) => files.read(start + at),
     remove: (at) => files.remove(start + at),
@@ -92,9 +97,9 @@ function createFolderStore(root: string): MirrorStore {
   };
   return {
     list: async () => {
-      await makeReadable(path.join(root, MIRROR_FOLDER));
-      await rm(path.join(root, UNFINISHED), { recursive: true, force: true });
-      const entries = await readdir(path.join(root, MIRROR_FOLDER), { recursive: true, withFileTypes: true });
+      await removeAbandoned(path.join(root, UNFINISHED));
+      const folder = path.join(root, MIRROR_FOLDER);
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(ifMissing([]));
       const files = entries.filter((entry) => !entry.isDirectory()).map((one) => path.join(one.parentPath, one.name));
       const found = await Promise.all(
         files.map(async (file) => [file, await statOf(file).catch(ifMissing(null))] as const),
@@ -134,6 +139,15 @@ function createFolderStore(root: string): MirrorStore {
       }
     },
   };
+}
+
+/** What processes that were killed have left behind. Others may be writing. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(ifMissing([]))) {
+    const file = path.join(folder, name);
+    const changed = await stat(file).catch(ifMissing(null));
+    if (changed && Date.now() - changed.ctimeMs > ABANDONED_MS) await rm(file, { force: true });
+  }
 }
 
 async function statOf(file: string): Promise<Stored> {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { EventEmitter, once } from "node:events";
 import { createServer, request } from "node:http";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { loadConfig } from "@/lib/platform/config";
@@ -12,16 +13,24 @@ let storage: Storage;
 
 /** A server in front of the storage, which records what is asked of it. While `isDown`, it responds with 503. */
 async function startFront() {
-  const front = { requests: [] as string[], isDown: false, url: "" };
+  const front = {
+    requests: [] as string[],
+    isDown: false,
+    url: "",
+    hold: async (_request: string) => {},
+    sent: new EventEmitter(),
+  };
   const target = new URL(storage.env.RELEASE_S3_ENDPOINT ?? "");
   const server = createServer((incoming, outgoing) => {
     if (front.isDown) return void incoming.resume().on("end", () => outgoing.writeHead(503).end());
     const { method, url: path, headers } = incoming;
-    front.requests.push(`${method} ${decodeURIComponent(path ?? "").replace(/\?.*/, "")}`);
+    const asked = `${method} ${decodeURIComponent(path ?? "").replace(/\?.*/, "")}`;
+    front.requests.push(asked);
     const { hostname, port } = target;
-    const upstream = request({ hostname, port, method, path, headers }, (response) => {
+    const upstream = request({ hostname, port, method, path, headers }, async (response) => {
+      await front.hold(asked);
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
-      response.pipe(outgoing);
+      response.pipe(outgoing).on("finish", () => front.sent.emit(asked));
     });
     incoming.pipe(upstream);
   });
@@ -83,6 +92,44 @@ describe.runIf(hasObjectStorage)("a mirror in a bucket", () => {
       const removed = `DELETE /releases/${base}/1.1.0/windows-x64/Acme 1.1.0.exe`;
       expect(changes(all)).toEqual([put("latest.yml"), removed]);
       expect(await latest()).toContain('version: "1.0.0"');
+    }));
+
+  test("a file that arrives while feeds are written is offered", () =>
+    withCatalog(async ({ addFile, publish }) => {
+      const front = await startFront();
+      const { RELEASE_S3_BUCKET: _, ...env }: Record<string, string> = {
+        ...storage.env,
+        RELEASE_S3_ENDPOINT: front.url,
+      };
+      const given = loadConfig({ ...env, RELEASE_MIRROR: "s3://releases/late" });
+      const { DATA_DIR, secrets } = ctx().config;
+      const mirror = createReleaseMirror({ ...ctx(), config: { ...given, DATA_DIR, secrets }, allowed: [] });
+      if (!mirror) throw new Error("There is no mirror");
+      onTestFinished(mirror.close);
+      const base = "PUT /releases/late/api/updates";
+      const [feed, file] = [`${base}/core/stable/releases.linux.json`, `${base}/ops/stable/ops-1.0.0-linux-full.nupkg`];
+      const asked = new EventEmitter();
+      const [feedAsked, fileSent] = [once(asked, feed), once(front.sent, file)];
+      front.hold = async (request) => {
+        asked.emit(request);
+        if (request === file) await feedAsked;
+        if (request !== feed) return;
+        await fileSent;
+        await storage.ask("HEAD", "late"); // the mirror has read the response meanwhile
+      };
+      // Nothing else is copied for these later, which would write the feeds again.
+      const entry = async (product: string) => {
+        const update = await addFile(`${product}-1.0.0-linux-full.nupkg`, randomBytes(1_000), {
+          sha1: "ab".repeat(20),
+        });
+        return manifestEntry({ id: product, product, version: "1.0.0", platform: "linux", artifacts: { update } });
+      };
+      await publish(await entry("core"), await entry("ops"));
+      const isOffered = async () => {
+        await mirror.sync();
+        expect((await storage.ask("GET", "late/api/updates/ops/stable/releases.linux.json")).status).toBe(200);
+      };
+      await vi.waitFor(isOffered, 20_000);
     }));
 
   test("a process that starts sends nothing again but the feeds", () =>

@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import path from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LOOPBACK_NETWORKS } from "@/lib/platform/outbound";
-import { createReleaseMirror, type ReleaseMirror } from "@/lib/releases/mirror/mirror";
+import { createReleaseMirror, feedObject, type ReleaseMirror } from "@/lib/releases/mirror/mirror";
+import { openMirrorStore } from "@/lib/releases/mirror/store";
 import { ctx } from "@/tests/support/context";
+import { listenForTest } from "@/tests/support/network/listen";
 import { newFolder } from "@/tests/support/releases/catalogs";
 import { MINISIGN } from "@/tests/support/releases/feeds";
 import { type EntryFields, manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
@@ -154,7 +157,9 @@ test("a process that starts copies nothing that is there, and another one takes 
     await first.settle();
     const second = await openMirror(first.folder);
     const setup = path.join(first.folder, "api/updates/core/stable/1.0.0/windows-x64/Acme Setup 1.0.0.exe");
-    const { ino } = await stat(setup);
+    const link = path.join(first.folder, "api/updates/core/stable/latest/windows-x64.exe");
+    const copies = () => Promise.all([setup, link].map(async (file) => (await stat(file)).ino));
+    const before = await copies();
     await rm(path.join(first.folder, "api/updates/core/stable/latest.yml"));
     await mkdir(path.join(first.folder, "api/updates/gone/stable"), { recursive: true });
     await writeFile(path.join(first.folder, "api/updates/gone/stable/latest.yml"), "version: 9.0.0");
@@ -164,7 +169,43 @@ test("a process that starts copies nothing that is there, and another one takes 
     await first.close();
     await second.settle();
     expect(await first.paths()).toContain("stable/latest.yml");
-    expect((await stat(setup)).ino).toBe(ino);
+    expect(await copies()).toEqual(before);
     expect((await readdir(path.join(first.folder, "api/updates"))).sort()).toEqual(["core"]);
     expect(await readFile(path.join(first.folder, "index.html"), "utf8")).toBe("not of the mirror");
   }));
+
+test("a file that cannot be copied is tried again after a while, not in each round", () =>
+  withCatalog(async (catalog) => {
+    const requests: string[] = [];
+    const server = createServer(({ url = "" }, response) => {
+      requests.push(url);
+      response.end(randomBytes(1_000));
+    });
+    const url = `http://${await listenForTest(server)}/Acme.exe`;
+    const mirror = await openMirror();
+    const { file: _, ...update } = await catalog.addFile("Acme.exe", randomBytes(1_000));
+    await catalog.publish(manifestEntry({ version: "1.0.0", artifacts: { update: { ...update, url } } }));
+    const recorded = async () => {
+      await mirror.sync();
+      return (await stateOf(mirror.folder))?.error;
+    };
+    await vi.waitFor(async () => expect(await recorded()).toMatch(/Acme\.exe: The file differs/));
+    for (let round = 0; round < 100; round++) {
+      await recorded();
+      await (await fetch(url.replace("Acme.exe", ""))).arrayBuffer();
+    }
+    expect(requests.filter((one) => one === "/Acme.exe").length).toBeLessThan(5);
+  }));
+
+test("whoever reads the list leaves a file alone that is being written", async () => {
+  const store = openMirrorStore({ ...ctx().config, RELEASE_MIRROR: await newFolder() }, ctx().now);
+  if (!store) throw new Error("There is no store");
+  async function* bytes() {
+    yield Buffer.from("a");
+    expect(await store?.list()).toEqual(new Map());
+    yield Buffer.from("b");
+  }
+  const feed = feedObject({ text: "ab", contentType: "text/plain", links: [] }, ctx().now());
+  await store.write("core/stable/a", feed, bytes());
+  expect([...(await store.list()).keys()]).toEqual(["core/stable/a"]);
+});
