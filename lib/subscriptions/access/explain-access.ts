@@ -16,6 +16,7 @@ import { findReferences } from "../references";
 import { endReplacedPurchases } from "../replacement";
 import type { SubscriptionStatus } from "../schema";
 import { openSources } from "../sources/find-source";
+import { withStripeEntitlements } from "../status/account-status";
 import { isConsumable, isRenewalOverdue, purchaseStatus } from "../status/purchase-status";
 import { readStatus } from "../status/read-status";
 import {
@@ -209,8 +210,10 @@ async function readOwned(deps: Deps, { account, at }: About, providers: Provider
     },
     orderBy: { id: "desc" }, // with a limit, PostgreSQL could read by the id alone
   });
-  const stored = found.toSorted((a, b) => Number(isConsumable(a)) - Number(isConsumable(b)));
-  const rules = (await readStatusRules(db, deps, stored))(account.id);
+  const rules = (await readStatusRules(db, deps, found))(account.id);
+  const stored = withStripeEntitlements(found, at, rules).toSorted(
+    (a, b) => Number(isConsumable(a)) - Number(isConsumable(b)),
+  );
   const isGrant = ({ provider }: { provider: string }) => provider === HOMEPORT;
   const grants = stored.some(isGrant)
     ? (await listGrants(deps, { account: account.id, limit: MAX_GRANTS })).grants

@@ -3,6 +3,7 @@ import type { Context } from "../../context";
 import { sql } from "../../platform/db/sql";
 import { MAX_COUNTED } from "../../platform/lists";
 import { HOMEPORT } from "../providers/find-provider";
+import { STRIPE_ENTITLEMENTS, stripe } from "../providers/stripe";
 
 /** More products than a company sells. */
 const MAX_PRODUCTS = 500;
@@ -27,7 +28,9 @@ export const BillingProduct = z.object({
     .describe("What `BILLING_PRODUCTS` maps the product's id to. null: it has no entry for this id."),
   withoutEntitlement: z
     .int()
-    .describe("Subscriptions to it that have not ended and give no entitlement, 1,000 at most."),
+    .describe(
+      "Subscriptions to it that have not ended and give no entitlement, 1,000 at most. 0 if Stripe's own entitlements are used.",
+    ),
 });
 export type BillingProduct = z.infer<typeof BillingProduct>;
 
@@ -74,9 +77,15 @@ export async function listBillingProducts({ config, db }: Deps, { withoutEntitle
       ) AS one LEFT JOIN LATERAL unnest(one."entitlementIds") AS entitlement ON true
     ) AS bought`;
   const sold = rows.filter(({ provider }) => provider !== HOMEPORT); // nobody buys what operators grant
+  const usesStripe = await db.purchase.findFirst({
+    where: { provider: stripe.name, productId: STRIPE_ENTITLEMENTS },
+    select: { id: true },
+  });
   const products = sold.map((row) => {
     const configured = config.BILLING_PRODUCTS.get(row.productId);
-    return { ...row, configuredEntitlementIds: configured ? [...configured] : null };
+    // Stripe says by customer what the others give.
+    const withoutEntitlement = usesStripe && row.provider === stripe.name ? 0 : row.withoutEntitlement;
+    return { ...row, withoutEntitlement, configuredEntitlementIds: configured ? [...configured] : null };
   });
   return { products: isFiltered ? products.filter(needsEntitlement) : products };
 }

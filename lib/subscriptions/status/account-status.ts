@@ -48,7 +48,7 @@ export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRule
  * Gives the entitlements that Stripe says a customer has to those of the customer's subscriptions that have none, unless one with
  * its own gives access: BILLING_PRODUCTS and the metadata of prices win. Without a subscription, they are a purchase of their own.
  */
-function withStripeEntitlements(purchases: Purchase[], at: Date, rules: StatusRules): Purchase[] {
+export function withStripeEntitlements<T extends Purchase>(purchases: T[], at: Date, rules: StatusRules): T[] {
   const summaries = purchases.filter(
     ({ productId, provider }) => provider === stripe.name && productId === STRIPE_ENTITLEMENTS,
   );

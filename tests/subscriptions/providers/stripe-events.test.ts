@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { answerOf, get } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { clock, withContext } from "@/tests/support/context";
 import { statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
@@ -165,6 +167,18 @@ describe("Stripe's own entitlements", () => {
     clock.advance(60_000);
     await sendStripe(stripe.change(ended.subscription.id, gone, "customer.subscription.deleted"));
     expect(await entitlementsOf()).toEqual(["chat", "pro"]);
+  });
+
+  test("say why a customer has access, and leave no product without an entitlement", async () => {
+    const { token } = await accountWithRole("support");
+    const { event, subscription } = stripe.subscribe(ann.id, unmapped);
+    for (const one of [event, summary(subscription.customer, ["chat"])]) await sendStripe(one);
+    const { body } = await answerOf(await get(`/api/admin/accounts/${ann.id}/access?entitlement=chat`, { token }));
+    expect(body.reasons).toMatchObject([{ code: "subscription", text: expect.stringContaining("prod_own") }]);
+    const listed = await answerOf(await get("/api/admin/billing/products", { token }));
+    expect(listed.body.products).toContainEqual(
+      expect.objectContaining({ productId: "prod_own", withoutEntitlement: 0 }),
+    );
   });
 
   test("are compared with Stripe when an operator reconciles the account", async () => {
