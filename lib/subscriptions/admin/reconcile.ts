@@ -8,6 +8,7 @@ import { sql } from "../../platform/db/sql";
 import { countRows } from "../../platform/lists";
 import type { Operator } from "../../principal";
 import { reconcile } from "../reconcile/reconcile";
+import { pauseApi, readPause } from "../reconcile/reconciler";
 import { findAccountReferences, findReferences, type Reference } from "../references";
 import { API_KEYS, openSources, sourceOf } from "../sources/find-source";
 import { toCursor } from "./event-batches";
@@ -135,15 +136,16 @@ function createPace(deps: Deps): (reference: Reference) => Promise<void> {
 async function reconcileOne(deps: Deps, { provider, reference }: Reference): Promise<ReconciledCustomer | Wait> {
   const customer = { provider, appUserId: reference };
   try {
-    const source = sourceOf(deps, provider);
-    const [{ known, corrected }] = await Promise.all([
-      reconcile(deps, source, reference),
-      delay(source.intervalMs), // the pace of requests
-    ]);
+    const pausedSeconds = await readPause(deps, provider);
+    if (pausedSeconds > 0) return { appUserId: reference, afterSeconds: pausedSeconds };
+    const { known, corrected } = await reconcile(deps, sourceOf(deps, provider), reference);
     return { ...customer, known, corrected, failure: null };
   } catch (error) {
     const { retryAfterSeconds } = error as { retryAfterSeconds?: number };
-    if (retryAfterSeconds !== undefined) return { appUserId: reference, afterSeconds: retryAfterSeconds };
+    if (retryAfterSeconds !== undefined) {
+      await pauseApi(deps, provider, retryAfterSeconds);
+      return { appUserId: reference, afterSeconds: retryAfterSeconds };
+    }
     return { ...customer, known: 0, corrected: 0, failure: String(error) };
   }
 }

@@ -91,6 +91,14 @@ export const isPaused = (dbNow: Context["dbNow"], provider: string) => sql`EXIST
   SELECT 1 FROM "BillingApiPause" WHERE provider = ${provider} AND until > ${dbNow()}
     AND until <= ${dbNow()} + interval '1 second' * ${MAX_PAUSE_SECONDS}::int)`;
 
+/** Returns for how many seconds a provider's API is paused: 0 if it is not. */
+export async function readPause({ db, dbNow }: Pick<Context, "db" | "dbNow">, provider: string): Promise<number> {
+  const [pause] = await db.$queryRaw<{ seconds: number }[]>`
+    SELECT ceil(extract(epoch FROM until - ${dbNow()}))::int AS seconds FROM "BillingApiPause"
+    WHERE provider = ${provider} AND ${isPaused(dbNow, provider)}`;
+  return pause?.seconds ?? 0;
+}
+
 /** Claims the job of a reference, or the one that has been due longest, unless the provider's API is paused. */
 async function claim({ db, dbNow }: Deps, { provider }: Source, reference?: string): Promise<ClaimedJob | undefined> {
   const [job] = await db.$queryRaw<ClaimedJob[]>`

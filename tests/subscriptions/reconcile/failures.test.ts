@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
-import { emptyTables } from "@/tests/support/context";
+import { clock, emptyTables } from "@/tests/support/context";
 import { deliver, deliverOk, revokingRefund, statusOf } from "@/tests/support/subscriptions/billing";
 import { reconcile as reconcileWith } from "@/tests/support/subscriptions/operator-actions";
 import { bought, newCustomer, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
@@ -42,7 +42,7 @@ test.each([
   ["0", 0],
   ["99999999999999999999", 86_400],
   ["Fri, 20 Nov 2026 12:00:00 GMT", 60],
-])("a Retry-After of %s is passed on, a day at most, and the next request goes on", async (given, waits) => {
+])("a Retry-After of %s is passed on, a day at most, and no process asks before", async (given, waits) => {
   const { ann, known } = await newCustomer();
   revenueCat.respondWith((response) => send(response, 429, {}, { "retry-after": given }));
   const stopped = await reconcile(ann);
@@ -53,7 +53,11 @@ test.each([
   });
   revenueCat.customers.set(ann.id, subscriber({ monthly: known }));
   revenueCat.respondWith();
-  expect(await reconcileWith(billing(), ann.id, stopped.nextCursor)).toMatchObject({
+  const again = () => reconcileWith(billing(), ann.id, stopped.nextCursor);
+  expect(await again()).toMatchObject({ customers: [], retry: { afterSeconds: Math.max(waits, 1) } });
+  expect(revenueCat.asked).toHaveLength(1);
+  clock.advance(Math.max(waits, 1) * 1000);
+  expect(await again()).toMatchObject({
     customers: [{ appUserId: ann.id, known: 1, corrected: 0 }],
     nextCursor: null,
   });
