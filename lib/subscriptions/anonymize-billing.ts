@@ -23,6 +23,7 @@ export async function anonymizeBilling(tx: Tx, accountId: string): Promise<void>
   const providerAppUserIds = await findProviderAppUserIds(tx, appUserIds);
   await anonymizeEvents(tx, customer, purchases);
   const reference = { in: [...appUserIds, ...providerAppUserIds] };
+  await tx.reconcileJob.deleteMany({ where: { appUserId: reference } });
   await tx.billingReconcileJob.deleteMany({ where: { provider: revenueCat.name, reference } });
   await tx.$executeRaw`
     DELETE FROM "BillingReconcileJob" AS job USING "Purchase" AS purchase

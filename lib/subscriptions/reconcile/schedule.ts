@@ -68,8 +68,15 @@ export async function scheduleOverdue(deps: Deps, purchaseIds: string[]): Promis
   });
 }
 
-/** Deletes the reconcile jobs and sweeps that there is no API key to run with. Returns the number of jobs. */
+/**
+ * Takes over the jobs of instances of version 1.0, and deletes the reconcile jobs and sweeps that there is no API key to run
+ * with. Returns the number of these jobs.
+ */
 export async function removeReconcileJobs(deps: Pick<Deps, "billing" | "db">): Promise<number> {
+  await deps.db.$executeRaw`
+    WITH old AS (DELETE FROM "ReconcileJob" RETURNING "appUserId", "nextAttemptAt")
+    INSERT INTO "BillingReconcileJob" (provider, reference, "nextAttemptAt")
+    SELECT ${revenueCat.name}, "appUserId", "nextAttemptAt" FROM old ON CONFLICT DO NOTHING`;
   const providers = openSources(deps).map(({ provider }) => provider);
   const where = { provider: { notIn: providers } };
   await deps.db.billingSweep.deleteMany({ where });

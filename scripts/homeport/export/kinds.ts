@@ -494,7 +494,7 @@ export const LEFT_OUT: Readonly<Partial<Record<Model, string>>> = {
   WebhookDelivery: "a log that retention empties",
   BillingReconcileJob: "the new service schedules its own",
   BillingSweep: "the new service reads what the provider has sent itself",
-  ReconcileJob: "empty: version 1.0's",
+  ReconcileJob: "jobs of version 1.0, which the service takes over within an hour",
   BillingApiPause: "valid for minutes",
   HourlyStatistic: "counts of what is exported",
   IdempotentRequest: "valid for a day",

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
 import { removeReconcileJobs } from "@/lib/subscriptions/reconcile/schedule";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
@@ -158,4 +159,16 @@ test("reconcile jobs are deleted once the API key is removed", async () => {
   expect(await due()).toHaveLength(1);
   expect(await removeReconcileJobs(ctx())).toBe(1);
   expect(await due()).toEqual([]);
+});
+
+test("the jobs of instances of version 1.0 are taken over, but for those of deleted accounts", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const nextAttemptAt = clock.now();
+  await ctx().db.reconcileJob.createMany({ data: [ann, bob].map(({ id }) => ({ appUserId: id, nextAttemptAt })) });
+  await ctx().db.$transaction((tx) => anonymizeBilling(tx, bob.id));
+  await removeReconcileJobs({ ...ctx(), billing: billing() });
+  expect(await ctx().db.reconcileJob.count()).toBe(0);
+  revenueCat.customers.set(ann.id, subscriber({}));
+  await runDueJobs();
+  expect(revenueCat.asked).toEqual([ann.id]);
 });

@@ -57,10 +57,7 @@ test.each([
   expect(await again()).toMatchObject({ customers: [], retry: { afterSeconds: Math.max(waits, 1) } });
   expect(revenueCat.asked).toHaveLength(1);
   clock.advance(Math.max(waits, 1) * 1000);
-  expect(await again()).toMatchObject({
-    customers: [{ appUserId: ann.id, known: 1, corrected: 0 }],
-    nextCursor: null,
-  });
+  expect(await again()).toMatchObject({ customers: [{ appUserId: ann.id, known: 1, corrected: 0 }], nextCursor: null });
 });
 
 test("a provider that does not respond delays no delivery", async () => {
