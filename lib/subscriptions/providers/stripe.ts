@@ -85,7 +85,8 @@ const ThinEvent = z.object({
   livemode: z.boolean(),
   /** The snapshot event of the same change. Its id counts, since it may be delivered too. */
   snapshot_event: z.string().nullish(),
-  related_object: z.object({ id: z.string(), url: z.string().regex(/^\/v1\/[a-z_/]+\/[\w-]+$/) }).nullish(),
+  /** Without the path of an object, as that of a summary, which has no id, the snapshot event counts alone. */
+  related_object: optional(z.object({ url: z.string().regex(/^\/v1\/[a-z_/]+\/[\w-]+$/) })),
 });
 
 /** Replaces a thin event by its snapshot event, else by one with the object as it is now. */

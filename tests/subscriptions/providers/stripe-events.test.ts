@@ -169,6 +169,20 @@ describe("Stripe's own entitlements", () => {
     expect(await entitlementsOf()).toEqual(["chat", "pro"]);
   });
 
+  test("are those of the snapshot event that a thin event names, although its object has no path", async () => {
+    const { event, subscription } = stripe.subscribe(ann.id, unmapped);
+    const changed = summary(subscription.customer, ["chat"]);
+    const related_object = {
+      id: null,
+      type: "entitlements.active_entitlement_summary",
+      url: "/v1/entitlements?customer=cus",
+    };
+    const sent = thin(changed.type, {}, { snapshot_event: changed.id, related_object });
+    await sendStripe(event);
+    expect(await withKey(() => sendStripe(sent))).toEqual([200, { status: "processed", eventId: changed.id }]);
+    expect(await entitlementsOf()).toEqual(["chat"]);
+  });
+
   test("say why a customer has access, and leave no product without an entitlement", async () => {
     const { token } = await accountWithRole("support");
     const { event, subscription } = stripe.subscribe(ann.id, unmapped);
