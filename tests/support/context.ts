@@ -10,12 +10,13 @@ import { loadConfig } from "@/lib/platform/config";
 import { databaseNow } from "@/lib/platform/db/clock";
 import { Prisma } from "@/lib/platform/db/generated/client";
 import type { LimitName } from "@/lib/platform/rate-limits";
+import { BASE_URL } from "./base-url";
 import { openTestDatabase, postgresUrl } from "./database";
 import { mailbox } from "./mailbox";
 import { PUSH_SERVICE_SETTINGS } from "./push/browser";
 import { callsHandlers } from "./server";
 
-export const BASE_URL = "http://localhost:3000";
+export { BASE_URL };
 export const WEBHOOK_SECRET = "test-webhook-signing-secret-of-32-bytes";
 export const WEBHOOK_AUTHORIZATION = "Bearer test-webhook-authorization";
 

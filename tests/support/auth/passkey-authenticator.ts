@@ -6,7 +6,7 @@ import type {
   PasskeyRegistration,
   PasskeyRequestOptions,
 } from "@/lib/auth/passkeys/schema";
-import { BASE_URL } from "@/tests/support/context";
+import { BASE_URL } from "@/tests/support/base-url";
 
 const FLAGS = { userPresent: 0x01, userVerified: 0x04, backupEligible: 0x08, backedUp: 0x10, attested: 0x40 };
 
