@@ -70,6 +70,7 @@ export const operatorOperations: Operation[] = [
     },
   ),
   onAccountAsOperator("enable", 1, "account_enabled", (account) => ["POST", path(account, "/enable"), { json: {} }], {
+    isSame: (account) => account.isDisabled.is(false),
     mayDo: (account) => account.isDisabled.maySet(false),
     done: (account) => account.isDisabled.set(false),
   }),
