@@ -35,7 +35,8 @@ export default async function Page(props: PageProps) {
   const next = ownPath(callbackUrl, ctx.config.baseUrl, "/account");
   const visitor = await requireVisitor(confirmPath(next));
   const methods = await readStepUpMethods(ctx, visitor);
-  if (methods.isFresh) redirect(next);
+  // With AUTH_SESSION_CONTEXT, a form that was sent from elsewhere leads here although the authentication is recent.
+  if (methods.isFresh && !ctx.config.AUTH_SESSION_CONTEXT) redirect(next);
   return (
     <AccountStep title={texts.title}>
       {error === "reauthentication_required" && <Notice kind="error">{texts.required}</Notice>}

@@ -79,6 +79,25 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect((await page.request.get(`${origin}/leaving?provider=nobody`)).status()).toBe(404);
   });
 
+  // ASVS 8.2.4
+  test("a session in another browser can confirm who its user is, if that is configured", async () => {
+    const strict = await startWebService({ AUTH_SESSION_CONTEXT: "true" });
+    onTestFinished(() => strict.close());
+    const [home, context] = [
+      await newPage(browser),
+      await browser.newContext({ ignoreHTTPSErrors: true, userAgent: "curl/8.5" }),
+    ];
+    const headers = { "sec-fetch-site": "same-origin" };
+    const data = { email: newEmail(), password: PASSWORD };
+    await home.request.post(`${strict.origin}/api/auth/register`, { data, headers });
+    await context.addCookies(await home.context().cookies());
+    const page = await context.newPage();
+    await page.goto(`${strict.origin}/confirm?callbackUrl=${encodeURIComponent("/account/delete")}`);
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.locator("form[action='/forms/confirm'] button[type=submit]").first().click();
+    await page.waitForURL(`${strict.origin}/account/delete`);
+  });
+
   test("next-auth's sign-in page signs in with a password, and signs out", async () => {
     const email = newEmail();
     await register(web.service, email);
