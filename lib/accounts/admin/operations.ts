@@ -363,6 +363,7 @@ export const accountOperations = {
     stepUp: true,
     scope: "accounts:write",
     params: AccountParams,
+    errors: ["not_found"],
     response: {
       status: 200,
       description: "The headers of the export.",

@@ -230,6 +230,7 @@ describe("access", () => {
     for (const [method, rest, json] of [...CHANGES, ...OF_SUPPORT, ["GET", ""], ["GET", "/events"]] as typeof CHANGES) {
       expect((await call(method, pathOf({ id }, rest), { json, token })).status).toBe(404);
     }
+    expect((await call("HEAD", pathOf({ id: "no-id" }, "/export"), { token })).status).toBe(404);
   });
 });
 

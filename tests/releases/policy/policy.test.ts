@@ -387,6 +387,10 @@ describe("a change of a policy", () => {
       expect(await setPolicy({ approvals: 1 }, { ...admin, token })).toMatchObject({ status: 403, code: "forbidden" });
     }
     expect(await setPolicy({ requirements: ["signature"] })).toMatchObject({ status: 422, code: "validation_failed" });
+    expect(await callReleases("PATCH", "/policies/No%20product", admin.token, { approvals: 1 })).toMatchObject({
+      status: 404,
+      code: "not_found",
+    });
     const [old, next] = [newSigningKey(), newSigningKey()];
     await setPolicy({ requirements: ["signature"], publicKeys: { ed: [old.edKey] } });
     expect(await setPolicy({ publicKeys: { ed: [next.edKey, old.edKey] } })).toMatchObject({
