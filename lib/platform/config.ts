@@ -171,9 +171,9 @@ export const Environment = z.object({
   BILLING_STRIPE_API_URL: httpUrl.default("https://api.stripe.com"),
   BILLING_PADDLE_API_KEY: headerKey.optional(),
   BILLING_PADDLE_API_URL: httpUrl.optional(),
-  BILLING_APP_STORE_API_KEY: signingKey.optional(),
-  BILLING_APP_STORE_API_KEY_ID: text.optional(),
-  BILLING_APP_STORE_API_ISSUER_ID: text.optional(),
+  BILLING_APP_STORE_KEY: signingKey.optional(),
+  BILLING_APP_STORE_KEY_ID: text.optional(),
+  BILLING_APP_STORE_ISSUER_ID: text.optional(),
   BILLING_APP_STORE_API_URL: httpUrl.default("https://api.storekit.apple.com"),
   BILLING_FRESH_TIMEOUT_MS: z.coerce.number().int().min(0).max(5_000).default(300),
   BILLING_PAYLOAD_RETENTION_DAYS: z.coerce.number().int().min(1).max(36_500).optional(),
@@ -328,12 +328,12 @@ function backupErrors(env: Environment): string[] {
 
 /** The key of Apple's API is nothing without its ids, and without an app. */
 function appStoreApiErrors(env: Environment): string[] {
-  if (env.BILLING_APP_STORE_API_KEY === undefined) return [];
-  const names = ["BILLING_APP_STORE_API_KEY_ID", "BILLING_APP_STORE_API_ISSUER_ID"] as const;
+  if (env.BILLING_APP_STORE_KEY === undefined) return [];
+  const names = ["BILLING_APP_STORE_KEY_ID", "BILLING_APP_STORE_ISSUER_ID"] as const;
   const hasApp = env.BILLING_APP_STORE_APPS.length > 0;
   return [
-    ...missing(env, [...names], "BILLING_APP_STORE_API_KEY"),
-    ...(hasApp ? [] : ["BILLING_APP_STORE_APPS: is required with BILLING_APP_STORE_API_KEY"]),
+    ...missing(env, [...names], "BILLING_APP_STORE_KEY"),
+    ...(hasApp ? [] : ["BILLING_APP_STORE_APPS: is required with BILLING_APP_STORE_KEY"]),
   ];
 }
 

@@ -34,7 +34,12 @@ async function call(
   body: object = BODY,
   { ip, userAgent = FIREFOX }: { ip?: string; userAgent?: string } = {},
 ) {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json", "user-agent": userAgent };
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${token}`,
+    "content-type": "application/json",
+    "user-agent": userAgent,
+  };
+  if (ip) headers["x-forwarded-for"] = ip; // read behind a proxy
   const request = new Request(`${BASE_URL}/api/guarded`, { method: "POST", headers, body: JSON.stringify(body) });
   const response = await routeFor(rule).POST(request, { socketIp: ip });
   return [response.status, ((await response.json()) as { code?: string }).code];

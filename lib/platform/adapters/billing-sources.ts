@@ -123,7 +123,7 @@ function openPaddle({ BILLING_PADDLE_API_KEY: key, BILLING_PADDLE_API_URL: given
 
 /** App Store Server API. A transaction belongs to one of the team's apps. */
 function openAppStore(config: Config): BillingApis["appStore"] {
-  const { BILLING_APP_STORE_API_KEY: key, BILLING_APP_STORE_API_URL: url, BILLING_APP_STORE_APPS: apps } = config;
+  const { BILLING_APP_STORE_KEY: key, BILLING_APP_STORE_API_URL: url, BILLING_APP_STORE_APPS: apps } = config;
   if (key === undefined) return null;
   const request = (bundleId: string, path: string, body?: object) =>
     getJson(`${withoutSlash(url)}/inApps/v1/${path}`, appStoreToken(config, key, bundleId), TIMEOUT_MS, body);
@@ -150,7 +150,7 @@ function openAppStore(config: Config): BillingApis["appStore"] {
 
 /** "Generating JSON Web Tokens for API requests". */
 function appStoreToken(config: Config, key: string, bid: string): string {
-  const { BILLING_APP_STORE_API_KEY_ID: kid, BILLING_APP_STORE_API_ISSUER_ID: iss } = config;
+  const { BILLING_APP_STORE_KEY_ID: kid, BILLING_APP_STORE_ISSUER_ID: iss } = config;
   const iat = Math.floor(Date.now() / 1000);
   const claims = { iss, iat, exp: iat + TOKEN_TTL_SECONDS, aud: "appstoreconnect-v1", bid };
   const parts = [{ alg: "ES256", kid, typ: "JWT" }, claims];

@@ -11,7 +11,7 @@ import {
   toNewEvent,
 } from "./source";
 
-export const APPLE: Api = { name: "Apple", setting: "BILLING_APP_STORE_API_KEY" };
+export const APPLE: Api = { name: "Apple", setting: "BILLING_APP_STORE_KEY" };
 
 const Statuses = z.object({
   data: z.array(
