@@ -23,6 +23,9 @@ const { values: options } = parseArgs({
   },
 });
 
+/** Others may have changed what a request needs: the newest release, for one. */
+const MAX_ATTEMPTS = 3;
+
 type Row = { requests: number; success: number; refused: number };
 const rows = new Map<string, Row>(operations.map(({ id }) => [id, { requests: 0, success: 0, refused: 0 }]));
 const patterns = operations
@@ -128,17 +131,21 @@ class Run {
   /** Each operation once as it should be: in any order. */
   async all(random: Random): Promise<void> {
     // A service with an admin makes no link for the first one.
-    const first = operations.filter(({ id }) => id === "requestFirstOperatorLink");
-    for (const operation of [...first, ...random.shuffle(operations)]) {
-      const { id, method, path } = operation;
-      try {
-        const { draft, actor } = await this.make(operation);
-        const answer = await this.world.send(requestOf(method, path, draft, actor.headers));
-        if (!operation.isSuccess(answer.status) && process.env.FUZZ_TRACE)
-          print(`${id}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 300)}`);
-      } catch (error) {
-        print(`${id}: ${(error as Error).message.slice(0, 500)}`);
-      }
+    const isFirst = ({ id }: Operation) => id === "requestFirstOperatorLink";
+    for (const operation of random.shuffle(operations).sort((a, b) => Number(isFirst(b)) - Number(isFirst(a))))
+      for (let attempts = 0; attempts < MAX_ATTEMPTS && !(await this.#succeeds(operation)); attempts++);
+  }
+
+  async #succeeds(operation: Operation): Promise<boolean> {
+    const { id, method, path } = operation;
+    try {
+      const { draft, actor } = await this.make(operation);
+      const { status, body } = await this.world.send(requestOf(method, path, draft, actor.headers));
+      if (!operation.isSuccess(status)) print(`${id} answered ${status}: ${JSON.stringify(body).slice(0, 300)}`);
+      return operation.isSuccess(status);
+    } catch (error) {
+      print(`${id}: ${(error as Error).message.slice(0, 500)}`);
+      return false;
     }
   }
 
@@ -155,12 +162,15 @@ class Run {
     const actor = role === null ? known.actor : await this.#cast.get(role, state, random.chance(0.3));
     addOptional(draft, random, operation);
     const method = random.chance(0.9) ? mutate(draft, random, operation) : operation.method;
-    await this.world.send(requestOf(method, operation.path, draft, actor.headers));
+    await this.world.send(requestOf(method, operation.path, draft, actor.headers)).catch(() => {}); // it is reported
   }
 }
 
 async function runSeed(seed: number, until: number): Promise<void> {
+  print(`seed ${seed}`);
   const world = await World.open();
+  const onRejection = (error: unknown) => world.faults.push(`nobody handled ${(error as Error)?.stack ?? error}`);
+  process.on("unhandledRejection", onRejection);
   world.onAnswer = (sent, answer, faults) => {
     count(sent, answer);
     report(seed, sent, faults);
@@ -171,6 +181,7 @@ async function runSeed(seed: number, until: number): Promise<void> {
     for (let i = 0; i < Number(options.requests) && performance.now() < until; i++)
       await run.one(createRandom(seed, i + 1));
   } finally {
+    process.off("unhandledRejection", onRejection);
     await world.close();
   }
 }

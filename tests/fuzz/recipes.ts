@@ -420,7 +420,10 @@ export const recipes: Record<string, Recipe> = {
     params: { product: "core" },
     json: { version, from: "1.0.0", outcome: "installed", platform: "windows", architecture: "x64" },
   })),
-  download: () => ({ params: { platform: "windows" } }),
+  download: release(({ version }) => ({
+    params: { platform: "windows" },
+    query: { product: "core", architecture: "x64", version },
+  })),
 
   createWebhookEndpoint: () => ({ json: { url: `${BASE_URL}/${randomUUID()}`, eventTypes: ["account.created"] } }),
   getWebhookEndpoint: endpoint,

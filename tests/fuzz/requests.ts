@@ -105,7 +105,7 @@ const headerValue = (text: string) => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, "
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
 const formOf = (fields: Record<string, string>) =>
   Object.entries(fields)
-    .map(([name, value]) => `${encoded(name)}=${encoded(String(value))}`)
+    .map(([name, value]) => `${encoded(name)}=${encoded(typeof value === "string" ? value : JSON.stringify(value))}`)
     .join("&");
 
 const nested = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth));

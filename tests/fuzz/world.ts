@@ -142,7 +142,12 @@ export class World {
       const response = await handler(request, { params: Promise.resolve(found.params ?? {}), socketIp });
       return { response, text: await response.clone().text() };
     })();
-    const { response, text } = await withTimeout(answered);
+    const outcome = await withTimeout(answered).catch((error: Error) => error);
+    if (outcome instanceof Error) {
+      this.onAnswer(sent, { status: 0, headers: new Headers(), body: "" }, [`no response: ${outcome.stack}`]);
+      throw outcome;
+    }
+    const { response, text } = outcome;
     const faults = [...this.faults, ...(await checkAnswer(method, url.pathname, response, text))];
     this.faults = [];
     const isJson = response.headers.get("content-type")?.includes("json") && text !== "";
