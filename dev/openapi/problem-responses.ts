@@ -67,7 +67,7 @@ const IDEMPOTENCY_CODES = ["invalid_idempotency_key", "request_in_progress", "id
 
 /** Returns every error of an operation: its own, and those that the pipeline adds for what it declares. */
 export function errorsOf(operation: DescribedOperation, method: string): ErrorCode[] {
-  const { body, bodyFormat, database, errors = [], hasSideEffect, idempotency, limit, query } = operation;
+  const { body, bodyFormat, database, errors = [], hasSideEffect, idempotency, limit, params, query } = operation;
   const { role, scope, aal, maxAgeSeconds, stepUp } = operation;
   const changes = method !== "GET" && method !== "HEAD";
   const isSignedIn = isRestricted(operation);
@@ -78,6 +78,7 @@ export function errorsOf(operation: DescribedOperation, method: string): ErrorCo
     (aal !== undefined || maxAgeSeconds !== undefined || stepUp) && "reauthentication_required",
     ...(idempotency ? IDEMPOTENCY_CODES : []),
     isSignedIn && (changes || hasSideEffect) && "origin_not_allowed",
+    params && hasInvalidValues(params) && "not_found",
     query && "invalid_query",
     (body || bodyFormat) && "payload_too_large",
     ...(body ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),
@@ -87,6 +88,12 @@ export function errorsOf(operation: DescribedOperation, method: string): ErrorCo
   ];
   const unique = new Set(found.filter((code) => typeof code === "string"));
   return [...unique].sort((a, b) => ERRORS[a][0] - ERRORS[b][0] || a.localeCompare(b));
+}
+
+/** Whether a path's parameters can be none of any resource. */
+function hasInvalidValues(params: z.ZodType): boolean {
+  const names = params instanceof z.ZodObject ? Object.keys(params.shape) : [];
+  return !params.safeParse(Object.fromEntries(names.map((name) => [name, "\0".repeat(10_000)]))).success;
 }
 
 /** Returns one response for each status, with the codes that it may have. */

@@ -363,7 +363,6 @@ export const accountOperations = {
     stepUp: true,
     scope: "accounts:write",
     params: AccountParams,
-    errors: ["not_found"],
     response: {
       status: 200,
       description: "The headers of the export.",

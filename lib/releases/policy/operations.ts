@@ -55,7 +55,7 @@ export const policyOperations = {
     ...DECIDES,
     params: PolicyParams,
     body: ChangedPolicy,
-    errors: [...CHANGE_ERRORS, "not_found"],
+    errors: CHANGE_ERRORS,
     examples: {
       "Signed, from CI": { requirements: ["signature", "publisher"] },
       "A second pair of eyes": { approvals: 1 },

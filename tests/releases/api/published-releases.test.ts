@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { get } from "@/tests/support/api";
+import { get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx, withContext } from "@/tests/support/context";
 import {
@@ -19,6 +19,21 @@ import { uploadFile } from "@/tests/support/releases/uploads";
 const folder = () => path.join(ctx().config.DATA_DIR, "releases");
 
 isolateDataFolder();
+
+test("an id that no release and no rollout can have is not found", async () => {
+  const { key } = await newKey();
+  const id = "a".repeat(200);
+  for (const [method, path, json] of [
+    ["GET", `/${id}`],
+    ["PATCH", `/${id}`, { rollout: 20 }],
+    ["DELETE", `/${id}`],
+    ["GET", `/rollouts/${id}`],
+    ["PATCH", `/rollouts/${id}`, { state: "running" }],
+  ] as const)
+    expect(await callReleases(method, path, key, json)).toMatchObject({ status: 404, code: "not_found" });
+  const report = { version: "1.4.0", outcome: "installed", platform: "windows", architecture: "x64" };
+  expect((await post(`/api/updates/${id}/report`, report)).status).toBe(404);
+});
 
 describe("a published release", () => {
   test("is listed, changed and removed, each with an event in the audit trail", async () => {
