@@ -10,6 +10,7 @@ import { idTokenOf, type World } from "./world";
 
 export type Person = { id: string; email: string; password: string; token: string; sessionId: string };
 export type Role = "anonymous" | "user" | "support" | "admin" | "key" | "publisher" | "machine";
+/** A key's is "old" with few scopes, and "disabled" once it has expired. */
 export type State = "live" | "old" | "ended" | "disabled";
 export type Actor = { role: Role; state: State; headers: Record<string, string>; person?: Person };
 
@@ -78,10 +79,19 @@ export async function newActor(world: World, role: Role, state: State = "live", 
   if (role === "anonymous") return { role, state, headers: {} };
   if (role === "machine") return { role, state, headers: bearer(context.operatorKey?.text ?? "") };
   if (role === "key") {
-    const fields = NewKey.parse({ name: "Fuzzer", scopes: Scope.options });
-    return { role, state, headers: bearer((await createKey(context, OPERATOR, fields)).key) };
+    const fields = NewKey.parse({ name: "Fuzzer", scopes: state === "old" ? ["releases:read"] : Scope.options });
+    const { id, key } = await createKey(context, OPERATOR, fields);
+    const past = new Date(Date.now() - 1);
+    const data = { ...(state === "ended" && { revokedAt: past }), ...(state === "disabled" && { expiresAt: past }) };
+    await context.db.apiKey.update({ where: { id }, data });
+    return { role, state, headers: bearer(key) };
   }
-  if (role === "publisher") return { role, state, headers: bearer(await publisherToken(world)) };
+  if (role === "publisher") {
+    const publisher = await newPublisher(world);
+    const headers = bearer(await publisherToken(world, publisher.name));
+    if (state === "ended" || state === "disabled") await context.db.publisher.delete({ where: { id: publisher.id } });
+    return { role, state, headers };
+  }
   const person = await newPerson(world);
   if (role !== "user") await setRole(context, OPERATOR, person.id, { role });
   const headers = isCookie ? await cookieOf(world, person) : bearer(person.token);
@@ -110,8 +120,7 @@ export const newPublisher = (world: World) =>
     }),
   );
 
-async function publisherToken(world: World): Promise<string> {
-  const { name: repository } = await newPublisher(world);
+async function publisherToken(world: World, repository: string): Promise<string> {
   const commit = "1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b";
   const workflow = `${repository}/.github/workflows/release.yml@refs/tags/v1.2.0`;
   const claims = {

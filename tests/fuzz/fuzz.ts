@@ -3,7 +3,7 @@ import { createRandom, type Random } from "@/tests/simulation/random";
 import { type Actor, callFor, newActor, ROLES, type Role, STATES } from "./actors";
 import { type Operation, operations } from "./api";
 import { type Kitchen, type Made, recipes } from "./recipes";
-import { addOptional, changed, type Draft, exampleOf, mutate, requestOf } from "./requests";
+import { addOptional, changed, type Draft, exampleOf, mutate, requestOf, vary } from "./requests";
 import { type Answer, type Sent, World } from "./world";
 
 const HELP = `Usage: npm run fuzz -- [--seeds 1] [--from N] [--requests 5000] [--minutes M] [--seed N]
@@ -25,6 +25,7 @@ const { values: options } = parseArgs({
 
 /** Others may have changed what a request needs: the newest release, for one. */
 const MAX_ATTEMPTS = 3;
+const MAX_ETAGS = 50;
 
 type Row = { requests: number; success: number; refused: number };
 const rows = new Map<string, Row>(operations.map(({ id }) => [id, { requests: 0, success: 0, refused: 0 }]));
@@ -102,6 +103,9 @@ class Run {
   /** The last request of each operation that was made to succeed. */
   readonly #made = new Map<string, { draft: Draft; actor: Actor }>();
 
+  readonly #kitchen: Kitchen;
+  #etags: string[] = [];
+
   constructor(private readonly world: World) {
     this.#cast = new Cast(world);
     this.#kitchen = {
@@ -112,8 +116,6 @@ class Run {
       },
     };
   }
-
-  readonly #kitchen: Kitchen;
 
   /** A request that the service should answer with a success. */
   async make(operation: Operation): Promise<{ draft: Draft; actor: Actor }> {
@@ -153,16 +155,35 @@ class Run {
   async one(random: Random): Promise<void> {
     if (random.chance(0.003)) this.#cast.forget();
     const operation = random.pick(operations);
-    const isNew = random.chance(0.1) || !this.#made.has(operation.id);
-    const known = isNew ? await this.make(operation).catch(() => null) : this.#made.get(operation.id);
-    if (!known) return this.#cast.forget();
+    try {
+      const isNew = random.chance(0.1) || !this.#made.has(operation.id);
+      const known = isNew ? await this.make(operation) : this.#made.get(operation.id);
+      if (known) await this.#send(operation, known, random);
+    } catch {
+      this.#cast.forget(); // a response is reported; what a request needs could not be made
+    }
+  }
+
+  async #send(operation: Operation, known: { draft: Draft; actor: Actor }, random: Random): Promise<void> {
     const draft = structuredClone(known.draft);
     const role = random.chance(0.4) ? null : random.pick(ROLES);
     const state = random.chance(0.7) ? "live" : random.pick(STATES);
     const actor = role === null ? known.actor : await this.#cast.get(role, state, random.chance(0.3));
+    if (random.chance(0.2)) vary(draft, random, operation);
+    if (random.chance(0.1)) for (const name of Object.keys(draft.params)) this.#borrow(draft, name, random);
+    if (random.chance(0.05) && this.#etags.length > 0)
+      draft.headers[random.pick(["if-match", "if-none-match", "if-range"])] = random.pick(this.#etags);
     addOptional(draft, random, operation);
     const method = random.chance(0.9) ? mutate(draft, random, operation) : operation.method;
-    await this.world.send(requestOf(method, operation.path, draft, actor.headers)).catch(() => {}); // it is reported
+    const { headers } = await this.world.send(requestOf(method, operation.path, draft, actor.headers));
+    const etag = headers.get("etag");
+    if (etag) this.#etags = [etag, ...this.#etags].slice(0, MAX_ETAGS);
+  }
+
+  /** Takes what another operation has in its path under this name. */
+  #borrow(draft: Draft, name: string, random: Random): void {
+    const others = [...this.#made.values()].filter((made) => made.draft.params[name] !== undefined);
+    draft.params[name] = random.pick(others).draft.params[name] ?? "";
   }
 }
 

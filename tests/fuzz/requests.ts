@@ -59,6 +59,36 @@ function valueOfSchema(given: Schema, depth = 0): unknown {
   return type === "string" ? "text" : undefined;
 }
 
+/** Another body that fits the document: one of its examples, or a value of its schema with any of its optional members. */
+export function vary(draft: Draft, random: Random, { content }: Operation): void {
+  const { "application/json": json } = content;
+  if (!json || draft.json === undefined) return;
+  const examples = Object.values(json.examples ?? {}).map(({ value }) => value);
+  const isExample = examples.length > 0 && random.chance(0.5);
+  draft.json = isExample ? structuredClone(random.pick(examples)) : anyOfSchema(json.schema ?? {}, random);
+}
+
+function anyOfSchema(given: Schema, random: Random, depth = 0): unknown {
+  const schema = resolve(given);
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices && depth < MAX_DEPTH) return anyOfSchema(random.pick(choices), random, depth + 1);
+  if (schema.enum && random.chance(0.8)) return random.pick(schema.enum);
+  const type = random.pick([schema.type ?? "string"].flat());
+  if (type === "object" && schema.properties && depth < MAX_DEPTH) {
+    const { required = [] } = schema;
+    const members = Object.entries(schema.properties).filter(([name]) => required.includes(name) || random.chance(0.5));
+    return Object.fromEntries(members.map(([name, member]) => [name, anyOfSchema(member, random, depth + 1)]));
+  }
+  if (type === "array" && schema.items && depth < MAX_DEPTH) {
+    const { items } = schema;
+    return Array.from({ length: random.below(4) }, () => anyOfSchema(items, random, depth + 1));
+  }
+  if (type === "null") return null;
+  if (type === "integer" || type === "number")
+    return random.pick([schema.minimum ?? 0, schema.maximum ?? 100, 1, (schema.maximum ?? 10) + 1]);
+  return valueOfSchema(schema) ?? null;
+}
+
 export function changed(draft: Draft, { query = {}, params, headers, ...rest }: Change): Draft {
   const body = ["json", "form", "body"].some((name) => name in rest)
     ? { json: undefined, form: undefined, body: undefined, type: undefined }
@@ -108,6 +138,7 @@ const formOf = (fields: Record<string, string>) =>
     .map(([name, value]) => `${encoded(name)}=${encoded(typeof value === "string" ? value : JSON.stringify(value))}`)
     .join("&");
 
+const MAX_DEPTH = 8;
 const nested = (depth: number): unknown => JSON.parse("[".repeat(depth) + "]".repeat(depth));
 
 /** Texts that break careless code. */
