@@ -234,9 +234,10 @@ export class Account {
     for (const device of this.devices) if (device.session === session) device.end();
     for (const code of this.codes) if (code.detail === (session.token || session.cookie)) code.end();
   }
-  endLinks(): void {
+  /** The links that had arrived before the request have ended. One that arrived meanwhile may be newer than its effect. */
+  endLinks(before: readonly Code[] = this.codes): void {
     this.askedAtMs = null;
-    for (const code of this.codes) if (/ link$/.test(code.kind)) code.end();
+    for (const code of before) if (/ link$/.test(code.kind)) code.end();
   }
   /** The account has been deleted. */
   remove(): void {

@@ -109,6 +109,7 @@ export const accountOperations: Operation[] = [
     const password = random.pick(account.password.possible);
     const next = newPassword(random);
     const before = account.password.possible;
+    const links = account.codesOf("reset link");
     account.password.maySet(next);
     const own = account.devices.filter((device) => device.session === session);
     const ownBefore = own.map(({ works }) => [...works.possible]);
@@ -123,7 +124,7 @@ export const accountOperations: Operation[] = [
       account.exists.set(true);
       account.password.set(next);
       account.endAccess();
-      for (const code of account.codesOf("reset link")) code.end();
+      for (const link of links) link.end();
       const successor = account.addSession(answer.body.token);
       // Its own session goes on under the new token, and with it its devices.
       for (const [i, device] of own.entries()) {
@@ -153,6 +154,7 @@ export const accountOperations: Operation[] = [
       const link = random.pick(account.codesOf("reset link").slice(-3));
       const passwords = [newPassword(random), newPassword(random)].slice(0, random.pick([1, 1, 2]));
       const before = account.password.possible;
+      const arrived = [...account.codes];
       account.askedAtMs = null;
       if (link.works.canBe(true) && account.exists.canBe(true)) {
         for (const password of passwords) account.password.maySet(password);
@@ -172,7 +174,7 @@ export const accountOperations: Operation[] = [
         link.saw(true, { isOnce: true });
         account.exists.set(true);
         account.endAccess();
-        account.endLinks();
+        account.endLinks(arrived);
         // Another attempt without an answer would have found the link used.
         account.password.set(passwords[done] as string);
       } else if (results.every(({ outcome }) => outcome === "refused")) {
