@@ -1,4 +1,5 @@
-import { writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/auth/api-keys/schema";
@@ -10,7 +11,7 @@ import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { CiIssuer } from "@/tests/support/auth/ci-issuer";
 import { newPublisherJob } from "@/tests/support/auth/publishers";
-import { clock, ctx } from "@/tests/support/context";
+import { clock, ctx, withContext } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { newSigningKey } from "@/tests/support/releases/signing";
@@ -62,6 +63,19 @@ const api = (method: string, url: string, json?: unknown) =>
   call(method, `/api/admin/releases${url}`, { token: key.key, json });
 const own = () => ({ ...upload, key: key.key });
 
+/** With a mirror that lacks the files of both products. */
+async function withMirror(attempt: () => Promise<Response>): Promise<Response> {
+  const folder = path.join(ctx().config.DATA_DIR, "mirror");
+  await mkdir(folder, { recursive: true });
+  const failed = { holder: randomUUID(), leaseUntil: clock.now(), error: "ops/stable/latest.yml: no space left" };
+  await ctx().db.releaseMirror.upsert({
+    where: { location: folder },
+    create: { location: folder, ...failed },
+    update: failed,
+  });
+  return withContext({ config: { RELEASE_MIRROR: folder } }, attempt);
+}
+
 /** What each operation is asked of the other product, and its status. */
 const ATTEMPTS: Record<string, [status: number, attempt: () => Promise<Response>]> = {
   listReleases: [200, () => api("GET", "?product=ops")],
@@ -82,6 +96,8 @@ const ATTEMPTS: Record<string, [status: number, attempt: () => Promise<Response>
   scheduleRollout: [404, () => api("POST", "/rollouts", { filter: { ids: [id] }, steps: [100], everySeconds: 60 })],
   getRollout: [404, () => api("GET", `/rollouts/${rolloutId}`)],
   changeRollout: [404, () => api("PATCH", `/rollouts/${rolloutId}`, { state: "completed" })],
+  getReleaseMirror: [200, () => withMirror(() => api("GET", "/mirror"))],
+  verifyReleaseMirror: [200, () => withMirror(() => api("POST", "/mirror/verifications", {}))],
   readUpload: [404, () => tus("GET", own())],
   appendToUpload: [404, () => sendPart(own(), 0, new Uint8Array(10))],
   removeUpload: [404, () => tus("DELETE", own())],

@@ -37,11 +37,13 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "now">;
 /** How long a request compares before it returns what it has found. */
 const MAX_CHECK_MS = 10_000;
 
-async function getMirror({ config, ...deps }: Deps): Promise<z.infer<typeof Mirror>> {
+async function getMirror({ config, ...deps }: Deps, { releaseAccess }: ReleaseReader): Promise<z.infer<typeof Mirror>> {
   const state = await readMirrorState({ config, ...deps });
   const { RELEASE_MIRROR: location, RELEASE_MIRROR_URL: url = config.baseUrl } = config;
   if (!state || location === undefined) throw new AppError("mirror_not_configured");
-  return { location, url, ...state };
+  // It may name a file of a product that is not the caller's.
+  const error = state.error !== null && releaseAccess ? "The last attempt failed" : state.error;
+  return { location, url, ...state, error };
 }
 
 /**
@@ -126,7 +128,7 @@ export const mirrorOperations = {
         },
       },
     },
-    run: ({ ctx }) => getMirror(ctx),
+    run: ({ ctx, operator }) => getMirror(ctx, operator),
   }),
 
   verifyReleaseMirror: operation({
