@@ -53,7 +53,7 @@ export async function readQueues({ db, dbNow }: Deps): Promise<Queues | undefine
       (SELECT extract(epoch FROM ${now} - min("nextAttemptAt"))::float8
         FROM "QueuedEmail" WHERE "nextAttemptAt" <= ${now}) AS "dueEmailsSeconds",
       (SELECT count(*)::int FROM (
-        SELECT 1 FROM "Account" WHERE "consentWithdrawnAt" IS NOT NULL LIMIT ${MAX_COUNTED}::int
+        SELECT 1 FROM "Account" WHERE "consentWithdrawnAt" < 'infinity' LIMIT ${MAX_COUNTED}::int
       ) AS withdrawn) AS "withdrawnConsents",
       webhook.*
     FROM (

@@ -109,7 +109,7 @@ function conditionOf({ externalId, role, state, createdFrom, seenFrom, now }: Fi
     active: sql`AND "disabledAt" IS NULL`,
     disabled: sql`AND "disabledAt" IS NOT NULL`,
     unverified: sql`AND "emailVerifiedAt" IS NULL`,
-    consent_withdrawn: sql`AND "consentWithdrawnAt" IS NOT NULL`,
+    consent_withdrawn: sql`AND "consentWithdrawnAt" < 'infinity'`,
   };
   // The partial index of operators excludes users by name.
   const isOperator = role === undefined || role === "user" ? empty : sql`AND "role" <> 'user'`;

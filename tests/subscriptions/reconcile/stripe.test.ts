@@ -155,7 +155,7 @@ test("a sweep continues after the page that it has read, by one process at a tim
   });
   expect(listed()).toHaveLength(3);
   clock.advance(2_000);
-  await Promise.all([sweep(), sweep()]);
+  await withStripe(() => Promise.all([sweepProviders(ctx()), sweepProviders(ctx())])); // contexts must not overlap
   const [, second, third, fourth, ...rest] = listed().map(({ searchParams }) => searchParams.get("starting_after"));
   expect([third, fourth, rest.length]).toEqual([second, second, 1]);
   expect(await ctx().db.purchase.count()).toBe(250);
@@ -249,7 +249,8 @@ test("all who ask for a fresh status at once get one, also while another process
     other = response;
     return true;
   });
-  const otherSweep = sweep();
+  const others = await withStripe(async () => ctx()); // contexts must not overlap
+  const otherSweep = sweepProviders(others);
   await expect.poll(() => other).toBeDefined();
   stripe.respondWith();
   for (const { id } of people) stripe.subscribe(id);
