@@ -29,5 +29,6 @@ function describe({ location, isCurrent, currentAt, pendingFiles, error }: Resul
   if (isCurrent) return `${location} is current.`;
   const waiting = pendingFiles > 0 ? ` ${pendingFiles} files are still to be copied.` : "";
   const failure = error === null ? "" : ` The last attempt failed: ${printable(error)}`;
-  return `${location} is behind: it was last current ${currentAt ?? "never"}.${waiting}${failure}`;
+  const last = currentAt === null ? "it has not been current yet" : `it was last current ${currentAt}`;
+  return `${location} is behind: ${last}.${waiting}${failure}`;
 }

@@ -83,7 +83,8 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
   const storage = hasObjectStorage ? await startObjectStorage() : undefined;
   if (storage) onTestFinished(storage.close);
   const NEXTAUTH_URL = "http://localhost:4321";
-  const env = { DATA_DIR: path.join(folder, "data"), NEXTAUTH_URL, ...storage?.env };
+  const RELEASE_MIRROR = path.join(folder, "mirror");
+  const env = { DATA_DIR: path.join(folder, "data"), NEXTAUTH_URL, RELEASE_MIRROR, ...storage?.env };
   const service = await startForTest({ ...env, ...(await anyDatabase()) });
   /** From where the files are, as the guide has it. */
   const run = async (heading: string, homeport = BY_NODE) => {
@@ -130,6 +131,8 @@ test("the guide's commands publish, stage, pause, withdraw, roll back and verify
     expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).toBe(true);
     expect(service.output()).not.toContain(storage.env.RELEASE_S3_SECRET_ACCESS_KEY);
   } else parts.delete("Object storage");
+  const compare = () => run("Updates without the service").catch((error: { stdout: string }) => error.stdout);
+  await expect.poll(compare).toMatch(/\d+ valid, 0 invalid/); // the mirror has the last change within seconds
   await run("Use a CDN", PROGRAM);
   await run("Serve the catalog from a URL");
   expect(JSON.parse(await readFile(path.join(folder, "site/catalog.json"), "utf8")).releases).toHaveLength(1);

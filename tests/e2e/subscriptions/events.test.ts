@@ -25,8 +25,12 @@ let unlinked: Sent;
 let dataDir: string;
 let service: Service;
 let revenueCat: Awaited<ReturnType<typeof startRevenueCat>>;
-/** Its API, which knows no subscription. */
-const stripe = createServer((_, response) => send(response, 200, { object: "list", has_more: false, data: [] }));
+/** Its API, which knows no subscription and no event. */
+const stripe = createServer(({ url = "" }, response) =>
+  /^\/v1\/\w+(\?|$)/.test(url)
+    ? send(response, 200, { object: "list", has_more: false, data: [] })
+    : send(response, 404, { error: { code: "resource_missing" } }),
+);
 let stripeUrl: string;
 
 type Said = { code: number; stdout: string; stderr: string };
