@@ -187,6 +187,7 @@ test("reports about nobody, and about an email that the account no longer has, c
     expect((await postmark(bounce({ email: "" }, { Email }))).status).toBe(200);
   }
   expect(await problemOf(ann)).toBeNull();
+  expect((await postmark(bounce({ email: "nobody@example.com" }, { Type: "constructor" }))).status).toBe(200);
 });
 
 test("without the secret nothing is read, and Amazon SNS is asked for it", async () => {

@@ -37,22 +37,22 @@ const Postmark = z.object({
 });
 
 /** Postmark, "Bounce API", Bounce types: those that no retry changes, and why Postmark no longer sends to an address. */
-const POSTMARK_REPORTS: Partial<Record<string, Report>> = {
-  HardBounce: "bounced",
-  BadEmailAddress: "bounced",
-  SpamComplaint: "complained",
-};
+const POSTMARK_REPORTS: ReadonlyMap<string, Report> = new Map([
+  ["HardBounce", "bounced"],
+  ["BadEmailAddress", "bounced"],
+  ["SpamComplaint", "complained"],
+]);
 
 export function readPostmark(body: unknown): EmailEvent[] {
   const event = Postmark.parse(body);
   const { RecordType: type, Recipient, ChangedAt, SuppressionReason = "" } = event;
   if (type === "Delivery") return eventsOf("delivered", event.DeliveredAt, [Recipient]);
   if (type === "SubscriptionChange") {
-    const report = event.SuppressSending === false ? "allowed" : POSTMARK_REPORTS[SuppressionReason];
+    const report = event.SuppressSending === false ? "allowed" : POSTMARK_REPORTS.get(SuppressionReason);
     return eventsOf(report, ChangedAt, [Recipient]);
   }
   const isBounce = type === "Bounce" || type === "SpamComplaint";
-  return isBounce ? eventsOf(POSTMARK_REPORTS[event.Type ?? type], event.BouncedAt, [event.Email]) : [];
+  return isBounce ? eventsOf(POSTMARK_REPORTS.get(event.Type ?? type), event.BouncedAt, [event.Email]) : [];
 }
 
 const Recipients = listOf(z.object({ emailAddress: Text }));
