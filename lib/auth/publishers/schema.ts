@@ -15,7 +15,7 @@ const text = StorableText.trim().min(1).max(256);
 const Issuer = z
   .string()
   .max(512)
-  .refine(isIssuer, "Must be an https URL without a query")
+  .refine(isIssuer, { error: "Must be an https URL without a query", abort: true })
   .describe("The issuer of its ID tokens.");
 
 function isIssuer(value: string): boolean {

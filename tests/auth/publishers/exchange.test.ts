@@ -155,3 +155,12 @@ test("an admin adds, shows, lists and removes publishers, with a recent sign-in;
   clock.advance(11 * 60_000);
   expect((await add(token)).status).toBe(403);
 });
+
+test("an issuer that is no URL is refused", async () => {
+  const { token } = await accountWithRole("admin");
+  for (const type of ["github", "gitlab", "oidc"]) {
+    const given = { type, issuer: "text", claims: { sub: "a" }, repository: "acme/app", product: "core" };
+    const response = await post("/api/admin/publishers", given, { token });
+    expect([response.status, await response.json()]).toMatchObject([422, { code: "validation_failed" }]);
+  }
+});
