@@ -101,6 +101,14 @@ test.each([
   expect(await answerOf(await get(path))).toMatchObject({ status: 404, body: { code: "not_found" } });
 });
 
+test("a sign-in that is posted without a provider returns 404", async () => {
+  const { token } = await newAccount();
+  expect(await answerOf(await post("/api/auth/signin", {}, { token }))).toMatchObject({
+    status: 404,
+    body: { code: "not_found" },
+  });
+});
+
 // ASVS 16.5.2, 16.5.3
 test("an unavailable database causes 503 and does not remove the session cookie", async () => {
   const jar = new Jar();

@@ -56,7 +56,8 @@ export function isProviderAction(action: string | undefined): boolean {
 export function requireAction({ method, segments }: NextAuthCall, providers: readonly Provider[]): string | null {
   const [action = "", providerId, ...rest] = segments;
   const isKnown = ACTIONS[method].includes(action) && rest.length === 0;
-  if (isKnown && providerId === undefined && action !== "callback") return null;
+  const needsProvider = action === "callback" || (method === "POST" && action === "signin");
+  if (isKnown && providerId === undefined && !needsProvider) return null;
   const provider = providers.find(({ id }) => id === providerId);
   const hasAction = isProviderAction(action) && (action === "signin" || hasCallback(method, provider));
   if (!isKnown || !provider || !hasAction) throw new AppError("not_found");
