@@ -411,7 +411,10 @@ export const recipes: Record<string, Recipe> = {
     type: "application/offset+octet-stream",
   }),
   removeUpload: async (kitchen) => ({ params: { uploadId: (await newUpload(kitchen)).id }, headers: TUS }),
-  getUpdate: () => ({ params: UPDATE }),
+  getUpdate: (kitchen) => {
+    const channel = `channel-${versions}`;
+    return release(() => ({ params: { ...UPDATE, channel } }), { channel })(kitchen);
+  },
   getFileOfVersion: release(({ version, fileName }) => ({ params: { ...UPDATE, version, file: fileName } })),
   getFileOfRelease: release(({ version, fileName }) => ({
     params: { ...UPDATE, version, target: "windows-x64", file: fileName },
