@@ -117,8 +117,11 @@ async function authenticateRequest(
     return principal;
   }
   const { account, session: stored } = await authenticate(ctx, headers);
-  const ip = clientNetwork(headers, socketIp, ctx.config.TRUSTED_PROXY_HOPS);
-  const session = seenFrom(stored, { ip, userAgent: headers.get("user-agent") }, ctx.config);
+  const caller = () => ({
+    ip: clientNetwork(headers, socketIp, ctx.config.TRUSTED_PROXY_HOPS),
+    userAgent: headers.get("user-agent"),
+  });
+  const session = seenFrom(stored, caller, ctx.config);
   const principal = { account, session };
   if (session.via === "cookie") requireOwnOriginForCookie(method, hasSideEffect, headers, ctx.config);
   requireAccess(principal, rule, ctx.now());

@@ -71,36 +71,33 @@ export function disableAccount(deps: Deps, operator: Operator, id: string, { rea
 }
 
 /** Enables an account, whose owner can then sign in again. @throws AppError not_found */
-export function enableAccount(
-  { db, now }: Pick<Deps, "db" | "now">,
-  operator: Operator,
-  id: string,
-  { reason }: WithReason = {},
-) {
-  return db.$transaction(async (tx) => {
-    const account = await lockAndReadAccount(tx, id);
-    if (account.disabledAt === null) return { account, isChanged: false, ...NOTHING_ENDED };
-    await tx.account.update({ where: { id }, data: { disabledAt: null } });
-    await recordAccountChange(tx, now(), operator, id, { type: "account_enabled", reason });
-    return { account: { ...account, disabledAt: null }, isChanged: true, ...NOTHING_ENDED };
-  });
+export function enableAccount(deps: Pick<Deps, "db" | "now">, operator: Operator, id: string, given: WithReason = {}) {
+  return clear(deps, operator, id, { ...given, field: "disabledAt", type: "account_enabled" });
 }
 
 /**
  * Records that a parent has given the consent again. A suspended account stays disabled. @throws AppError not_found
  */
-export function restoreConsent(
+export function restoreConsent(deps: Pick<Deps, "db" | "now">, operator: Operator, id: string, given: WithReason = {}) {
+  return clear(deps, operator, id, { ...given, field: "consentWithdrawnAt", type: "consent_restored" });
+}
+
+type Cleared = WithReason &
+  ({ field: "disabledAt"; type: "account_enabled" } | { field: "consentWithdrawnAt"; type: "consent_restored" });
+
+/** Clears what an account is marked with. @throws AppError not_found */
+function clear(
   { db, now }: Pick<Deps, "db" | "now">,
   operator: Operator,
   id: string,
-  { reason }: WithReason = {},
+  { field, type, reason }: Cleared,
 ) {
   return db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, id);
-    if (account.consentWithdrawnAt === null) return { account, isChanged: false, ...NOTHING_ENDED };
-    await tx.account.update({ where: { id }, data: { consentWithdrawnAt: null } });
-    await recordAccountChange(tx, now(), operator, id, { type: "consent_restored", reason });
-    return { account: { ...account, consentWithdrawnAt: null }, isChanged: true, ...NOTHING_ENDED };
+    if (account[field] === null) return { account, isChanged: false, ...NOTHING_ENDED };
+    await tx.account.update({ where: { id }, data: { [field]: null } });
+    await recordAccountChange(tx, now(), operator, id, { type, reason });
+    return { account: { ...account, [field]: null }, isChanged: true, ...NOTHING_ENDED };
   });
 }
 

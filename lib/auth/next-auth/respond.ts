@@ -55,7 +55,7 @@ export async function respondNextAuth(ctx: NextAuthDeps, call: NextAuthCall): Pr
 async function readCallState(ctx: NextAuthDeps, call: NextAuthCall): Promise<CallState> {
   const isByCookie = call.credentials?.via === "cookie" && isProviderAction(call.segments[0]);
   const found = isByCookie && call.credentials ? await findSession(ctx, call.credentials.token) : null;
-  const currentSession = found && { ...found, session: seenFrom(found.session, call.caller, ctx.config) };
+  const currentSession = found && { ...found, session: seenFrom(found.session, () => call.caller, ctx.config) };
   const cookie = cookieName(ctx.config, "linkingSession");
   const linking =
     call.segments[0] === "callback" ? await readEncryptedCookie(ctx.config, call.cookieHeader, cookie) : null;

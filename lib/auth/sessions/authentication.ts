@@ -20,10 +20,10 @@ export function placeOf({ ip, userAgent }: Pick<Caller, "ip" | "userAgent">): st
  */
 export function seenFrom<Session extends { authenticatedAt: Date; authenticatedFrom: string | null }>(
   session: Session,
-  caller: Pick<Caller, "ip" | "userAgent">,
+  caller: () => Pick<Caller, "ip" | "userAgent">,
   { AUTH_SESSION_CONTEXT }: Pick<Config, "AUTH_SESSION_CONTEXT">,
 ): Session {
-  const isElsewhere = AUTH_SESSION_CONTEXT && session.authenticatedFrom !== placeOf(caller);
+  const isElsewhere = AUTH_SESSION_CONTEXT && session.authenticatedFrom !== placeOf(caller());
   return isElsewhere ? { ...session, authenticatedAt: new Date(0) } : session;
 }
 

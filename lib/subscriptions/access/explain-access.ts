@@ -20,7 +20,6 @@ import { withStripeEntitlements } from "../status/account-status";
 import { isConsumable, isRenewalOverdue, purchaseStatus } from "../status/purchase-status";
 import { readStatus } from "../status/read-status";
 import {
-  ACCESS_CODES,
   askProvider,
   change,
   connectionGuide,
@@ -37,7 +36,7 @@ import {
   see,
   timeText,
 } from "./purchase-reasons";
-import { type AccessExplanation, type AccessQuery, type AccessReason, AccessReasonCode } from "./schema";
+import { ACCESS_CODES, type AccessExplanation, type AccessQuery, type AccessReason, AccessReasonCode } from "./schema";
 
 type Deps = Pick<Context, "billing" | "config" | "db" | "now">;
 

@@ -4,7 +4,7 @@ import { HOMEPORT } from "../providers/find-provider";
 import type { StoredPurchase } from "../purchase-state";
 import type { PurchaseStatus } from "../schema";
 import { accessOf, isRenewalOverdue } from "../status/purchase-status";
-import type { AccessAction, AccessReason, AccessReasonCode } from "./schema";
+import { ACCESS_CODES, type AccessAction, type AccessReason, type AccessReasonCode } from "./schema";
 
 /** What happened last to a purchase or an account, as the inbox has it. */
 export type LastEvent = { type: string; occurredAt: Date; receivedAt: Date };
@@ -39,17 +39,6 @@ export type ProviderState = {
 };
 
 type About = { entitlementId: string | null; at: Date };
-
-/** Those that give access. */
-export const ACCESS_CODES: ReadonlySet<AccessReasonCode> = new Set([
-  "subscription",
-  "trial",
-  "canceled_not_ended",
-  "grace_period",
-  "renewal_awaited",
-  "lifetime",
-  "grant",
-]);
 
 /** Says whether a purchase gives access, and why not; null for one that explains nothing. */
 export function reasonOf(owned: OwnedPurchase, about: About): AccessReason | null {

@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { StorableText } from "../../platform/storable";
 
-/** Why an account has access, or has not. A list of reasons is in this order. */
-export const AccessReasonCode = z.enum([
-  "account_disabled",
+const GIVING_ACCESS = [
   "subscription",
   "trial",
   "canceled_not_ended",
@@ -11,6 +9,12 @@ export const AccessReasonCode = z.enum([
   "renewal_awaited",
   "lifetime",
   "grant",
+] as const;
+
+/** Why an account has access, or has not. A list of reasons is in this order. */
+export const AccessReasonCode = z.enum([
+  "account_disabled",
+  ...GIVING_ACCESS,
   "entitlement_unknown",
   "event_failed",
   "event_waiting",
@@ -37,6 +41,8 @@ export const AccessReasonCode = z.enum([
   "unlinked_purchases",
 ]);
 export type AccessReasonCode = z.infer<typeof AccessReasonCode>;
+/** Those that give access. */
+export const ACCESS_CODES: ReadonlySet<AccessReasonCode> = new Set(GIVING_ACCESS);
 
 const AccessAction = z.object({
   text: z.string().describe("What to do, in English."),
