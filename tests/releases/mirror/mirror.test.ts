@@ -113,9 +113,14 @@ test("offers a version when all of its files are there, and removes one that is 
     await catalog.publish(old, { ...next, yanked: true });
     await mirror.sync();
     expect(await mirror.read("stable/latest.yml")).toContain("1.0.0");
-    expect((await mirror.paths()).filter((file) => /1\.1\.0\.exe|latest\/windows/.test(file))).toEqual([]);
+    expect((await mirror.paths()).filter((file) => /1\.1\.0\.exe/.test(file))).toEqual([]);
+    // The link is missing until it is of the older version.
+    const linked = await mirror.read("stable/latest/windows-x64.exe").catch(() => "");
+    expect(linked).not.toBe(await readFile(missing, "utf8"));
     await mirror.settle();
-    expect(await mirror.paths()).toContain("stable/latest/windows-x64.exe");
+    expect(await mirror.read("stable/latest/windows-x64.exe")).toBe(
+      await readFile(path.join(catalog.folder, "Acme Setup 1.0.0.exe"), "utf8"),
+    );
   }));
 
 test("never copies a file that differs from the published one", () =>
