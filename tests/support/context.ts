@@ -2,7 +2,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pino } from "pino";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { authority, TEAM_ID } from "@/dev/app-attest/app-attest";
 import { composeContext } from "@/lib/compose";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
@@ -94,12 +94,16 @@ export const ctx = (): Context => currentContext();
 
 type ContextChange = Omit<Partial<Context>, "config"> & { config?: Partial<Context["config"]> };
 
-/** Replaces parts of the context. Returns the context before. */
+/** Replaces parts of the context that differ. Returns the context before. */
 function changeContext({ config, ...change }: ContextChange): Context {
   const usual = currentContext();
+  if (isPartOf(change, usual) && isPartOf(config ?? {}, usual.config)) return usual;
   setContext({ ...usual, ...change, config: { ...usual.config, ...config } });
   return usual;
 }
+
+const isPartOf = (part: object, whole: object) =>
+  Object.entries(part).every(([name, value]) => (whole as Record<string, unknown>)[name] === value);
 
 /** Replaces parts of the context for the tests of a file or of a block. */
 export function setUpContext(change: ContextChange): void {
@@ -110,13 +114,20 @@ export function setUpContext(change: ContextChange): void {
   afterAll(() => setContext(usual));
 }
 
-/** Runs `run` with parts of the context replaced, as another configuration or time would have them. */
+/**
+ * Runs `run` with parts of the context replaced, as another configuration or time would have them.
+ *
+ * @throws {Error} Where another call has begun meanwhile and not ended: one of the two would last for all later tests.
+ */
 export async function withContext<T>(change: ContextChange, run: () => Promise<T>): Promise<T> {
   const usual = changeContext(change);
+  const changed = currentContext();
   try {
     return await run();
   } finally {
+    const isAlone = currentContext() === changed;
     setContext(usual);
+    if (!isAlone) expect.unreachable("calls of withContext overlap");
   }
 }
 

@@ -6,7 +6,7 @@ import { scheduleRenewals } from "@/lib/subscriptions/reconcile/schedule";
 import { sweepProviders } from "@/lib/subscriptions/reconcile/sweep";
 import { openSources } from "@/lib/subscriptions/sources/find-source";
 import { createRandom, type Random } from "@/tests/simulation/random";
-import { clock, ctx } from "@/tests/support/context";
+import { clock, ctx, setUpContext } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
 import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
 import {
@@ -17,8 +17,10 @@ import {
   fakeStripe,
   type Webhook,
 } from "@/tests/support/subscriptions/provider-api";
+import { PROVIDERS } from "@/tests/support/subscriptions/providers";
 import { send } from "@/tests/support/subscriptions/revenuecat";
 
+setUpContext({ config: PROVIDERS });
 const provider = await startProvider();
 afterAll(() => provider.close());
 

@@ -6,12 +6,12 @@ import { sweepProviders } from "@/lib/subscriptions/reconcile/sweep";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { operatorWithRole } from "@/tests/support/console/operators";
-import { clock, ctx } from "@/tests/support/context";
+import { clock, ctx, withContext } from "@/tests/support/context";
 import { DAY_MS } from "@/tests/support/subscriptions/billing";
 import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
 import { replay } from "@/tests/support/subscriptions/operator-actions";
 import { fakeAppStore } from "@/tests/support/subscriptions/provider-api";
-import { apple, appleBody, sendApple } from "@/tests/support/subscriptions/providers";
+import { apple, appleBody, PROVIDERS, sendApple } from "@/tests/support/subscriptions/providers";
 import { send } from "@/tests/support/subscriptions/revenuecat";
 import { submit } from "@/tests/support/web/forms";
 import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
@@ -109,7 +109,9 @@ test("a purchase from before the withdrawal that arrives after it is concerned, 
 test("a withdrawal and the first event of the purchase at the same moment concern the account", async () => {
   const ann = await newAccount();
   const { buy, withdraw } = newDownload();
-  await Promise.all([withdraw(), buy(ann, { at: new Date(clock.now().getTime() - DAY_MS) })]);
+  await withContext({ config: PROVIDERS }, () =>
+    Promise.all([withdraw(), buy(ann, { at: new Date(clock.now().getTime() - DAY_MS) })]),
+  );
   expect(await withdrawals(ann.id)).toBe(1);
 });
 
