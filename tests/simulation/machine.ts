@@ -37,10 +37,12 @@ const state = {
 };
 
 export const machine = {
+  /** The process whose code runs now. */
+  process: (): { isAlive: boolean; clockOffMs: number } | undefined => undefined,
   /** Waits a little on the real clock: for what Node does on its threads that cannot be counted. */
   linger: () => new Promise<void>((resolve) => real.setTimeout(resolve, 2)),
   realNowMs: () => real.performanceNow(),
-  nowMs: () => EPOCH_MS + Math.floor(state.elapsedMs) + state.stepMs,
+  nowMs: () => EPOCH_MS + Math.floor(state.elapsedMs) + state.stepMs + (machine.process()?.clockOffMs ?? 0),
   elapsedMs: () => state.elapsedMs,
   /** Sets the clock forth or back, without time passing. */
   stepClock: (ms: number) => {
@@ -124,7 +126,7 @@ function addTimer(run: () => void, ms: number | undefined, isRepeated: boolean) 
     id,
     atMs: state.elapsedMs + delayMs,
     everyMs: isRepeated ? delayMs : null,
-    run: () => inContext(run),
+    run: () => inContext(() => machine.process()?.isAlive !== false && run()),
   });
   const handle = {
     ref: () => handle,

@@ -147,18 +147,18 @@ class Run {
   #start(random: Random): void {
     const step = this.#newStep(random);
     const operation = random.weighted(operations);
-    const { life } = this.#world;
+    const { process } = this.#world;
     const promise = operation.start(step);
     if (!promise) return;
     this.#running += 1;
     promise.then(
       () => {
         this.operations += 1;
-        if (life === this.#world.life) this.#running -= 1;
+        if (process === this.#world.process) this.#running -= 1;
       },
       (error) => {
         this.#failure ??= error;
-        if (life === this.#world.life) this.#running -= 1;
+        if (process === this.#world.process) this.#running -= 1;
       },
     );
   }
@@ -167,7 +167,7 @@ class Run {
   async #proceed(random: Random, releases: number): Promise<void> {
     const { faultChance, networkChance, crashChance } = this.#plan;
     for (let released = 0; released < releases; ) {
-      await machine.quiet();
+      await this.#world.quiet();
       this.#read = readEmails(this.#world, this.#model, this.#read);
       if (this.#failure) throw this.#failure;
       if (this.#world.fatal) await this.#crash(random, `the database failed: ${this.#world.fatal}`);
@@ -178,7 +178,7 @@ class Run {
         }
         const gate = this.#world.gates[random.below(this.#world.gates.length)];
         if (!gate) continue;
-        const faults = World.faultsOf(gate.port);
+        const faults = this.#world.faultsOf(gate.port);
         const isFaulty =
           !this.#isCalm && faults.length > 0 && random.chance(NETWORK.has(gate.port) ? networkChance : faultChance);
         if (process.env.SIMULATION_GATES)
@@ -189,9 +189,9 @@ class Run {
         released += 1;
       } else if (this.#running > 0) {
         await machine.linger();
-        await machine.quiet();
+        await this.#world.quiet();
         if (this.#world.gates.length > 0 || this.#running === 0) continue;
-        machine.pass(Math.max(1, machine.nextTimerMs()));
+        await this.#world.pass(Math.max(1, machine.nextTimerMs()));
       } else return;
     }
   }
@@ -200,17 +200,18 @@ class Run {
     this.faults += 1;
     this.coverage["all|crash"] = (this.coverage["all|crash"] ?? 0) + 1;
     this.note(`  ${text}`);
+    const { process } = this.#world;
+    this.note(`  ${await this.#world.crash(random)}`);
+    if (process === this.#world.process) return; // another one goes on
     this.#running = 0;
     this.#model.lose();
-    const lost = await this.#world.crash(random);
-    this.note(`  the service is open again; ${lost} pages were lost`);
   }
 
   async #passTime(random: Random): Promise<void> {
     const ms = random.pick([1, 10, 60, 600]) * SECOND_MS * random.float();
     this.note("time passes");
     if (this.#running > 0) this.faults += 1; // transactions may take too long
-    machine.pass(ms);
+    await this.#world.pass(ms);
     await this.#proceed(random, this.#plan.concurrency === 1 ? Number.POSITIVE_INFINITY : random.below(30));
   }
 
@@ -222,7 +223,7 @@ class Run {
     const calmFromMs = machine.nowMs();
     await this.#run(random, () => deliverRest(this.#newStep(random)));
     for (const seconds of DRAIN_SECONDS) {
-      machine.pass(seconds * SECOND_MS);
+      await this.#world.pass(seconds * SECOND_MS);
       await this.#proceed(random, Number.POSITIVE_INFINITY);
       if ((await this.#run(random, () => this.#world.countWork())) === 0) break;
     }

@@ -12,7 +12,7 @@ import type { Context } from "@/lib/context";
 import { loadConfig } from "@/lib/platform/config";
 import { databaseNow } from "@/lib/platform/db/clock";
 import { openEmbedded } from "@/lib/platform/db/embedded/open";
-import { databaseOf } from "@/lib/platform/db/open";
+import { type Database, databaseOf } from "@/lib/platform/db/open";
 import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/server/routes";
 import type { Email } from "@/lib/platform/mail/emails";
 import type { Disk } from "./disk";
@@ -28,7 +28,13 @@ const OAUTH_CLIENTS = [
 ];
 
 /** A place where code of the service waits for something outside of it, until the simulation lets it go on. */
-export type Gate = { port: Port; detail: string; operation: string; resume: (fault: Fault | null) => void };
+export type Gate = {
+  port: Port;
+  detail: string;
+  operation: string;
+  process: Process;
+  resume: (fault: Fault | null) => void;
+};
 export type Port = "statement" | "commit" | "sync" | "mail" | "push" | "fetch";
 export type Fault = "before" | "after" | "conflict" | "refused" | "timeout" | "busy";
 
@@ -42,9 +48,17 @@ const FAULTS: Record<Port, readonly Fault[]> = {
   fetch: ["refused", "after", "timeout", "busy"],
 };
 
+/** A process of the service. Its clock is off by so much. When it ends, what its code waits for never happens. */
+export class Process {
+  isAlive = true;
+  clockOffMs = 0;
+  context!: Context;
+}
+
 /** What the code that runs now belongs to. */
-type Scope = { operation: string; context: Context };
+type Scope = { operation: string; process: Process };
 const scope = new AsyncLocalStorage<Scope>();
+machine.process = () => scope.getStore()?.process;
 
 const table = createRouteTable(
   new Map([...responders].filter(([, responder]) => typeof responder === "object")),
@@ -69,9 +83,7 @@ export class World {
   readonly #folder: string;
   readonly #disk: Disk;
   gates: Gate[] = [];
-  /** Numbers the processes: each crash begins another one. */
-  life = 0;
-  context!: Context;
+  process = new Process();
   outbox: { email: Email; id: string }[] = [];
   /** Called for each fault that happens. */
   onFault: (operation: string, fault: string, detail: string) => void = () => {};
@@ -87,30 +99,41 @@ export class World {
   constructor(folder: string, disk: Disk) {
     this.#folder = folder;
     this.#disk = disk;
-    disk.gate = async () => void (await this.#wait("sync", "log"));
+    disk.gate = async () => void (await this.#wait(this.process, "sync", "log"));
     installNetwork((request) => this.#respond(request));
     Object.defineProperty(globalThis, Symbol.for("homeport.context"), {
-      get: () => scope.getStore()?.context ?? this.context,
+      get: () => scope.getStore()?.process.context ?? this.process.context,
       set: () => {},
       configurable: true,
     });
   }
 
+  get context(): Context {
+    return this.process.context;
+  }
+
   /** Starts the service. All that waited in the process before is gone. */
   async open(): Promise<void> {
-    this.life += 1;
+    this.process.isAlive = false;
     this.gates = [];
-    const life = this.life;
+    const process = new Process();
+    this.process = process;
     const onFatal = (error: Error): never => {
-      if (life === this.life) this.fatal = error.message;
+      if (process.isAlive) this.fatal = error.message;
       throw error;
     };
-    let isOpen = false;
-    const opened = (async () => {
-      const embedded = await openEmbedded(this.#folder, true, { onFatal });
-      const database = databaseOf(this.#adapter(embedded.adapter), embedded, true);
+    await this.finish(
+      this.start(process, { DATA_DIR: this.#folder }, async () => {
+        const embedded = await openEmbedded(this.#folder, true, { onFatal });
+        return databaseOf(this.adapter(process, embedded.adapter), embedded, true);
+      }),
+    );
+  }
+
+  /** Starts a process of the service. */
+  protected start(process: Process, settings: object, open: () => Promise<Database>): Promise<void> {
+    return scope.run({ operation: "background", process }, async () => {
       const config = loadConfig({
-        DATA_DIR: this.#folder,
         NEXTAUTH_URL: BASE_URL,
         NEXTAUTH_SECRET: "a-secret-for-simulations-that-is-long-enough",
         OAUTH_CLIENTS: JSON.stringify(OAUTH_CLIENTS),
@@ -118,18 +141,19 @@ export class World {
         RATE_LIMITS: "off",
         MAIL_FROM: "service@example.com",
         LOG_LEVEL: "silent",
+        ...settings,
       });
       const context = await composeContext(
         { ...config, BCRYPT_COST: 4 },
         {
-          database,
+          database: await open(),
           now: () => new Date(),
           dbNow: databaseNow,
           log: this.#logger(),
           mailer: {
             mode: "smtp",
             send: async (email, id) => {
-              const fault = await this.#wait("mail", email.subject);
+              const fault = await this.#wait(process, "mail", email.subject);
               if (fault === null || fault === "after") this.outbox.push({ email, id });
               if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
               if (fault) throw Object.assign(new Error("The mail server failed"), { code: "ESOCKET" });
@@ -141,7 +165,7 @@ export class World {
       );
       const hasher = context.hasher;
       await hasher.close();
-      this.context = {
+      process.context = {
         ...context,
         hasher: {
           hash: async (password) =>
@@ -152,22 +176,37 @@ export class World {
           close: async () => {},
         },
       };
-      scope.run({ operation: "background", context: this.context }, () => startBackground(this.context));
-    })().finally(() => {
-      isOpen = true;
+      startBackground(process.context);
     });
-    while (!isOpen) {
-      await machine.quiet();
-      const [gate] = this.gates;
-      if (gate) this.releaseGate(gate, null);
-      if (!isOpen && this.gates.length === 0) machine.pass(1);
-    }
-    await opened;
   }
 
-  /** The machine stops now, and what was not synced is lost. */
-  async crash(random: Random): Promise<number> {
-    this.life += 1;
+  /** Lets the service run without faults until the promise is settled. */
+  protected async finish(promise: Promise<unknown>): Promise<void> {
+    let isDone = false;
+    const done = promise.finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      await this.quiet();
+      const [gate] = this.gates;
+      if (gate) this.releaseGate(gate, null);
+      if (!isDone && this.gates.length === 0) machine.pass(1);
+    }
+    await done;
+  }
+
+  /** Resolves when all code of the service waits. */
+  quiet(): Promise<void> {
+    return machine.quiet();
+  }
+
+  async pass(ms: number): Promise<void> {
+    machine.pass(ms);
+  }
+
+  /** The machine stops now, and what was not synced is lost. Returns what has happened. */
+  async crash(random: Random): Promise<string> {
+    this.process.isAlive = false;
     this.gates = [];
     machine.clearTimers();
     await machine.quiet();
@@ -175,7 +214,7 @@ export class World {
     await machine.closeFiles();
     this.fatal = null;
     await this.open();
-    return lostPages;
+    return `the service is open again; ${lostPages} pages were lost`;
   }
 
   /** Lets waiting code go on. */
@@ -185,7 +224,7 @@ export class World {
   }
 
   /** The faults that the next released gate could have, if the n-th is released. */
-  static faultsOf(port: Port): readonly Fault[] {
+  faultsOf(port: Port): readonly Fault[] {
     return FAULTS[port];
   }
 
@@ -229,13 +268,18 @@ export class World {
       return { status: response.status, body: isJson && text ? JSON.parse(text) : text, headers: response.headers };
     };
     const kind = operation.replace(/ ?(?:of )?\b(?:account|session|key) \d+/g, "");
-    return scope.run({ operation: kind, context: this.context }, respond);
+    return this.within(kind, respond);
+  }
+
+  /** Runs what a client sends in a process of the service. */
+  protected within(operation: string, respond: () => Promise<Answer>): Promise<Answer> {
+    return scope.run({ operation, process: this.process }, respond);
   }
 
   /** What the hosts of the internet answer. */
   async #respond({ url, headers, body }: OutgoingRequest): Promise<OutgoingResponse> {
     const isPush = url.host === "updates.push.services.mozilla.com";
-    const fault = await this.#wait(isPush ? "push" : "fetch", url.host);
+    const fault = await this.#wait(scope.getStore()?.process ?? this.process, isPush ? "push" : "fetch", url.host);
     if (fault === "refused") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     if (fault === "timeout") return new Promise(() => {});
     if (fault === "busy") return { status: 503, headers: { "retry-after": "30" } };
@@ -255,16 +299,16 @@ export class World {
     return rows.map(({ type, count }) => ({ type, count: Number(count) }));
   }
 
-  #wait(port: Port, detail: string): Promise<Fault | null> {
-    const { life } = this;
+  #wait(process: Process, port: Port, detail: string): Promise<Fault | null> {
     machine.activity();
     return new Promise((resolve) => {
       const operation = scope.getStore()?.operation ?? "background";
-      if (life !== this.life) return; // of a process that has ended
+      if (!process.isAlive) return;
       this.gates.push({
         port,
         detail,
         operation,
+        process,
         resume: (fault) => {
           machine.activity();
           if (fault) this.onFault(operation, `${port} ${fault}`, detail.replace(/\s+/g, " ").slice(0, 100));
@@ -275,9 +319,12 @@ export class World {
   }
 
   /** The database, at whose statements the service waits, and which fails as the simulation says. */
-  #adapter(inner: SqlMigrationAwareDriverAdapterFactory): SqlMigrationAwareDriverAdapterFactory {
+  protected adapter(
+    process: Process,
+    inner: SqlMigrationAwareDriverAdapterFactory,
+  ): SqlMigrationAwareDriverAdapterFactory {
     const run = async <T>(port: Port, detail: string, send: () => Promise<T>): Promise<T> => {
-      const fault = await this.#wait(port, detail);
+      const fault = await this.#wait(process, port, detail);
       if (fault === "before") throw lostConnection();
       if (fault === "conflict") throw conflict();
       const result = await send();
@@ -321,14 +368,14 @@ export class World {
             };
             const guarded = async <T>(sql: string, send: () => Promise<T>): Promise<T> => {
               if (failure) throw isConflict ? aborted() : failure; // a lost connection stays lost
-              const fault = await this.#wait("statement", sql);
+              const fault = await this.#wait(process, "statement", sql);
               if (!fault) return send();
               isConflict = fault === "conflict";
               failure = isConflict ? conflict() : lostConnection();
               throw failure;
             };
             const commit = async () => {
-              const fault = failure ? null : await this.#wait("commit", "COMMIT");
+              const fault = failure ? null : await this.#wait(process, "commit", "COMMIT");
               if (fault === "before") failure = lostConnection();
               if (fault === "conflict") failure = conflict();
               if (failure) {
