@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Disk } from "./disk";
 import { machine } from "./machine";
-import { Model, Violation } from "./model";
+import { Violation } from "./model/fact";
+import { Model } from "./model/model";
 import { checkAll, deliverRest, operations, readEmails, setUp } from "./operations/all";
 import { Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";

@@ -1,4 +1,5 @@
-import { type Account, type Session, Violation } from "../model";
+import type { Account, Session } from "../model/accounts";
+import { Violation } from "../model/fact";
 import {
   hasSession,
   isThere,
@@ -11,13 +12,13 @@ import {
 } from "./operation";
 
 export async function logIn(step: Step, account: Account, password: string, email?: string): Promise<void> {
-  const { model, random } = step;
+  const { random } = step;
   const address = email ?? random.pick(account.email.possible);
   const json = { email: address, password, transport: "token" };
   const answer = await step.send(`log in ${account.name}`, "POST", "/api/auth/login", { json });
   if (answer.outcome === "unknown") return;
   const isDisabled = answer.body?.code === "account_disabled";
-  model.sawPassword(account, address, password, answer.outcome === "done" || isDisabled);
+  account.sawPassword(address, password, answer.outcome === "done" || isDisabled);
   if (
     isDisabled !== account.isDisabled.is(true) &&
     !account.isDisabled.canBe(isDisabled) &&
@@ -67,7 +68,7 @@ export const accountOperations: Operation[] = [
   onAccount("log in", 4, isThere, (step, account) => logIn(step, account, step.random.pick(account.password.possible))),
   onAccount("log in with a wrong password", 1, isThere, (step, account) => logIn(step, account, WRONG_PASSWORD)),
   onAccount("log in through the form", 2, isThere, async (step, account) => {
-    const { model, random } = step;
+    const { random } = step;
     const [email, password] = [random.pick(account.email.possible), random.pick(account.password.possible)];
     const headers = { origin: step.world.origin };
     const answer = await step.send(`sign in ${account.name} by the form`, "POST", "/forms/sign-in", {
@@ -80,7 +81,7 @@ export const accountOperations: Operation[] = [
       .join("; ");
     const isSignedIn = /session/.test(cookie);
     if (answer.outcome === "done" && isSignedIn) {
-      model.sawPassword(account, email, password, true);
+      account.sawPassword(email, password, true);
       if (account.isDisabled.is(true)) throw new Violation("disabled account works", account.name);
       account.isDisabled.set(false);
       account.addSession("", cookie);

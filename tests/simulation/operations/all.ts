@@ -1,4 +1,6 @@
-import { type Code, type Model, Violation } from "../model";
+import type { Code } from "../model/accounts";
+import { Violation } from "../model/fact";
+import type { Model } from "../model/model";
 import type { World } from "../world";
 import { accountOperations, logIn, seeSession } from "./accounts";
 import { billingOperations, deliverRest, seeStatus } from "./billing";

@@ -1,4 +1,6 @@
-import { type Account, Purchase, Violation } from "../model";
+import type { Account } from "../model/accounts";
+import { Purchase, sawAccess } from "../model/billing";
+import { Violation } from "../model/fact";
 import { hasSession, isIdentified, type Operation, onAccount, type Step, sawSession } from "./operation";
 
 const HOUR_MS = 3_600_000;
@@ -84,7 +86,7 @@ export async function seeStatus(step: Step, account: Account): Promise<void> {
   const label = `status of ${account.name}`;
   const answer = await step.send(label, "GET", "/api/subscription/status", { token: session.token });
   if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
-  step.model.sawAccess(account, answer.body.isActive, step.nowMs);
+  sawAccess(account, answer.body.isActive, step.nowMs);
 }
 
 export const billingOperations: Operation[] = [

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type Account, type Session, Violation } from "../model";
+import type { Account, Session } from "../model/accounts";
+import { Violation } from "../model/fact";
 import { hasSession, type Operation, onAccount, type Step } from "./operation";
 
 const REDIRECT_URI = "com.example.sim:/callback";

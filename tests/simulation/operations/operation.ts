@@ -1,5 +1,7 @@
 import { machine } from "../machine";
-import { type Account, type Model, type Session, Violation } from "../model";
+import type { Account, Session } from "../model/accounts";
+import { Violation } from "../model/fact";
+import type { Model } from "../model/model";
 import type { Random } from "../random";
 import type { Answer, Sent, World } from "../world";
 

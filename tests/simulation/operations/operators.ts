@@ -1,4 +1,7 @@
-import { type Account, ApiKey, Grant, Violation } from "../model";
+import type { Account } from "../model/accounts";
+import { Grant } from "../model/billing";
+import { Violation } from "../model/fact";
+import { ApiKey } from "../model/operators";
 import type { Sent } from "../world";
 import { isIdentified, type Operation, onAccount, type Step } from "./operation";
 

@@ -1,5 +1,6 @@
 import { createECDH } from "node:crypto";
-import { type Account, Device } from "../model";
+import type { Account } from "../model/accounts";
+import { Device } from "../model/push";
 import { hasSession, type Operation, onAccount, type Step, sawSession } from "./operation";
 
 const curve = createECDH("prime256v1");

@@ -1,4 +1,5 @@
-import { Release, Violation } from "../model";
+import { Violation } from "../model/fact";
+import { Release } from "../model/releases";
 import type { Operation, Step } from "./operation";
 
 const PLATFORMS = [

@@ -1,0 +1,77 @@
+import { Account } from "./accounts";
+import { Violation } from "./fact";
+import type { ApiKey } from "./operators";
+import type { Release } from "./releases";
+
+/** Half of the life of a link that sets a password: after that its email may be discarded. */
+const MAX_EMAIL_AGE_MS = 15 * 60_000;
+/** What an operator's acknowledged changes have to leave in the audit trail. */
+type Audited = { acknowledged: number; unknown: number };
+
+/** What was acknowledged, and what may have happened. It has no I/O. */
+export class Model {
+  readonly accounts: Account[] = [];
+  readonly keys: ApiKey[] = [];
+  readonly releases = new Map<string, Release>();
+  readonly audited = new Map<string, Audited>();
+  /** Of the endpoint that gets all events: those that were received, by their ids. */
+  readonly received = new Map<string, { type: string; accountId: string | null; count: number }>();
+  readonly crashes = { count: 0 };
+  nextNumber = 1;
+
+  addAccount(password: string): Account {
+    const account = new Account(this.nextNumber++, password);
+    this.accounts.push(account);
+    return account;
+  }
+
+  /** The process has ended: no operation is under way. */
+  lose(): void {
+    this.crashes.count += 1;
+    for (const one of [...this.accounts, ...this.keys]) {
+      one.isBusy = false;
+    }
+    for (const release of this.releases.values()) {
+      release.isUnsure ||= release.isBusy;
+      release.isBusy = false;
+    }
+    for (const key of this.keys) if (key.works.possible.length > 1) key.isUnsure = true;
+  }
+
+  /** Emails that were asked for, and need not have expired, have arrived. */
+  checkEmails(calmFromMs: number): void {
+    for (const { name, askedAtMs } of this.accounts)
+      if (askedAtMs !== null && calmFromMs - askedAtMs < MAX_EMAIL_AGE_MS)
+        throw new Violation("email is not sent", name);
+  }
+
+  /** An operator's change is sent, which writes an event if it is applied. */
+  willAudit(type: string): { done: () => void; refused: () => void } {
+    const audited = this.audited.get(type) ?? { acknowledged: 0, unknown: 0 };
+    this.audited.set(type, audited);
+    audited.unknown += 1;
+    return {
+      done: () => {
+        audited.unknown -= 1;
+        audited.acknowledged += 1;
+      },
+      refused: () => {
+        audited.unknown -= 1;
+      },
+    };
+  }
+
+  sawAudit(type: string, count: number): void {
+    const { acknowledged, unknown } = this.audited.get(type) ?? { acknowledged: 0, unknown: 0 };
+    if (count < acknowledged) throw new Violation("audit event is missing", `${type}: ${count} of ${acknowledged}`);
+    if (count > acknowledged + unknown)
+      throw new Violation("audit event without a change", `${type}: ${count}, of ${acknowledged} changes`);
+  }
+
+  /** A delivery to the endpoint that gets all events, which answered 2xx. */
+  sawDelivery(id: string, type: string, accountId: string | null): void {
+    const known = this.received.get(id) ?? { type, accountId, count: 0 };
+    known.count += 1;
+    this.received.set(id, known);
+  }
+}

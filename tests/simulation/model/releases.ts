@@ -1,0 +1,10 @@
+import { Fact } from "./fact";
+
+export class Release {
+  readonly isYanked = new Fact(false);
+  isBusy = false;
+  /** A change had no answer. */
+  isUnsure = false;
+
+  constructor(readonly id: string) {}
+}
