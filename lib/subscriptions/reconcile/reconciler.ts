@@ -131,9 +131,19 @@ async function reschedule(deps: Deps, job: ClaimedJob, seconds: number, attempts
   await deps.db.billingReconcileJob.updateMany({ where: isClaimed(job), data });
 }
 
-/** Pauses all processes: a provider limits the requests of an API key, whatever the customer. */
-export async function pauseApi(deps: Pick<Context, "db" | "dbNow" | "log">, provider: string, seconds: number) {
-  deps.log.warn({ provider, seconds }, "the billing provider responded 429: requests to its API are paused");
-  const until = await databaseTimeIn(deps, Math.max(seconds, 1));
-  await deps.db.billingApiPause.upsert({ where: { provider }, create: { provider, until }, update: { until } });
+/**
+ * Pauses all processes: a provider limits the requests of an API key, whatever the customer. Of two requests at once that
+ * were answered with 429, the longer pause holds.
+ */
+export async function pauseApi(
+  { db, dbNow, log }: Pick<Context, "db" | "dbNow" | "log">,
+  provider: string,
+  seconds: number,
+) {
+  log.warn({ provider, seconds }, "the billing provider responded 429: requests to its API are paused");
+  await db.$executeRaw`
+    INSERT INTO "BillingApiPause" AS pause (provider, until)
+    VALUES (${provider}, ${dbNow()} + interval '1 second' * ${Math.max(seconds, 1)}::int)
+    ON CONFLICT (provider) DO UPDATE SET until = excluded.until
+    WHERE pause.until NOT BETWEEN excluded.until AND ${dbNow()} + interval '1 second' * ${MAX_PAUSE_SECONDS}::int`;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
 import { removeReconcileJobs } from "@/lib/subscriptions/reconcile/schedule";
@@ -81,6 +82,25 @@ test("after a 429 every process pauses for the time in Retry-After, and no job i
   clock.advance(20_000);
   await runDueJobs();
   expect(revenueCat.asked.slice(1).toSorted()).toEqual(people.map(({ id }) => id).toSorted());
+  expect(await due()).toEqual([]);
+});
+
+test("of two processes that are told to wait, the longer pause holds", async () => {
+  for (const person of [await newAccount(), await newAccount()]) await thenKilled(() => refunded(person));
+  const open: ServerResponse[] = [];
+  revenueCat.respondWith((response) => open.push(response));
+  const runs = [runDueJobs(), runDueJobs()];
+  await expect.poll(() => open).toHaveLength(2);
+  send(open[0] as ServerResponse, 429, {}, { "retry-after": "3600" });
+  await Promise.race(runs);
+  send(open[1] as ServerResponse, 429, {}, { "retry-after": "60" });
+  await Promise.all(runs);
+  clock.advance(3_590_000);
+  await runDueJobs();
+  expect(revenueCat.asked).toHaveLength(2);
+  clock.advance(20_000);
+  revenueCat.respondWith();
+  await runDueJobs();
   expect(await due()).toEqual([]);
 });
 
