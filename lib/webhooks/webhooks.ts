@@ -46,6 +46,11 @@ export function createWebhooks(deps: DeliverDeps) {
     onError: (error) => log.warn({ err: error }, "a webhook could not be delivered: it will be retried"),
   });
   const recorder = createWebhookRecorder(deps, () => subscribed);
+  const refreshInTurn = pLimit(1);
+  const refresh = async () => {
+    const rows = await db.webhookEndpoint.findMany({ select: { eventTypes: true } });
+    subscribed = new Set(rows.flatMap(({ eventTypes }) => eventTypes));
+  };
 
   return {
     ...recorder,
@@ -62,10 +67,7 @@ export function createWebhooks(deps: DeliverDeps) {
     inTransaction: <T>(type: WebhookEventType, run: (tx: Tx) => Promise<T>): Promise<T> =>
       recorder.isSubscribed(type) ? db.$transaction(run) : run(db),
     /** Reads the types that endpoints subscribe to. Call it periodically, and after a change of an endpoint. */
-    refresh: async (): Promise<void> => {
-      const rows = await db.webhookEndpoint.findMany({ select: { eventTypes: true } });
-      subscribed = new Set(rows.flatMap(({ eventTypes }) => eventTypes));
-    },
+    refresh: (): Promise<void> => refreshInTurn(refresh),
     /** Starts to deliver what is due, and returns at once. Does nothing while there is no endpoint. */
     wake: (): void => {
       if (subscribed === null || subscribed.size > 0) consumer.wake();

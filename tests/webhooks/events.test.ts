@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import type { PrismaClient } from "@/lib/platform/db/generated/client";
 import type { Tx } from "@/lib/platform/db/transaction";
 import { recordStatusChanges } from "@/lib/subscriptions/notifications/status-changes";
 import { WEBHOOK_EVENTS } from "@/lib/webhooks/events";
+import { createWebhooks } from "@/lib/webhooks/webhooks";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { read } from "@/tests/support/sources";
@@ -40,6 +42,46 @@ test("a change of a purchase runs no statement for webhooks while nobody subscri
   const refusing = new Proxy({} as Tx, { get: () => expect.fail("a statement") });
   const change = { before: { ...purchase, accountId: null }, after: purchase };
   await recordStatusChanges(refusing, ctx(), [change]);
+});
+
+test("an endpoint stays known when a read that began before it is answered after", async () => {
+  let [onRead, onHeld] = [() => {}, () => {}];
+  const read = new Promise<void>((resolve) => {
+    onRead = resolve;
+  });
+  const held = new Promise<void>((resolve) => {
+    onHeld = resolve;
+  });
+  const db = ctx().db.$extends({
+    query: {
+      webhookEndpoint: {
+        findMany: async ({ args, query }) => {
+          const rows = await query(args);
+          onRead();
+          if (rows.length === 0) await held;
+          return rows;
+        },
+      },
+    },
+  }) as unknown as PrismaClient;
+  const webhooks = createWebhooks({
+    ...ctx(),
+    allowed: [],
+    userAgent: "",
+    decrypt: async () => "",
+    onDisabled: async () => {},
+    db,
+  });
+  onTestFinished(webhooks.close);
+  const older = webhooks.refresh();
+  await read;
+  await newReceiver(["account.created"]);
+  const newer = webhooks.refresh();
+  // The newer read, if it has begun, is answered before.
+  for (let reads = 0; reads < 5; reads++) await ctx().db.webhookEndpoint.count();
+  onHeld();
+  await Promise.all([older, newer]);
+  expect(webhooks.isSubscribed("account.created")).toBe(true);
 });
 
 test("an event whose transaction is rolled back is not sent", async () => {

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { Readable } from "node:stream";
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { readDatabaseTime } from "../../platform/db/clock";
@@ -60,7 +61,8 @@ export async function openGuardedCatalog(deps: Deps): Promise<{ catalog: Catalog
     }
     return guarded.snapshot;
   };
-  const refresh = async () => {
+  const inTurn = pLimit(1); // or an older answer could replace a newer one
+  const reload = async () => {
     const state = await readState(deps);
     if (state.text !== known) {
       products = await readProducts(deps, state);
@@ -72,6 +74,7 @@ export async function openGuardedCatalog(deps: Deps): Promise<{ catalog: Catalog
     written = text;
     log.info({ products: Object.keys(products ?? {}) }, "release policies loaded");
   };
+  const refresh = () => inTurn(reload);
   const refreshAll = async () => {
     await refresh().catch((error) =>
       log.warn({ err: error }, "release policies could not be read: the last known ones stay"),

@@ -1,3 +1,4 @@
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PrismaClient } from "../../platform/db/generated/client";
 import type { Catalog } from "../catalog/catalog";
@@ -34,13 +35,15 @@ export function createScheduledCatalog({ catalog, db, log, now }: Deps): { catal
     if (applied?.base !== base) applied = { base, snapshot: applySchedules(base, schedules) };
     return applied.snapshot;
   };
-  const refresh = async () => {
+  const inTurn = pLimit(1); // or an older answer could replace a newer one
+  const reload = async () => {
     const read = await readSchedules(db, now());
     if (JSON.stringify(read) === JSON.stringify(schedules)) return;
     schedules = read;
     applied = null;
     log.info({ schedules: read.length }, "rollout schedules loaded");
   };
+  const refresh = () => inTurn(reload);
   const isApplied: Rollouts["isApplied"] = ({ releaseIds, catalogRollout }) =>
     catalog.current()?.releases.some(({ id, rollout }) => releaseIds.includes(id) && rollout === catalogRollout) ??
     false;
