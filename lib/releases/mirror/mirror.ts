@@ -331,8 +331,8 @@ async function copyMissing(writer: Writer): Promise<void> {
       const [path, file] = one;
       const key = copyKey(path, file);
       running.add(key);
-      await copy(writer, path, file).catch((error) => {
-        if (state.isClosed || state.missing.get(path)?.artifact.sha256 !== file.artifact.sha256) return; // withdrawn
+      await copy(writer, path, file).catch(async (error) => {
+        if (state.isClosed || (await isWithdrawn(writer, path, file))) return;
         const { message = null, failures = 0 } = state.failed.get(key) ?? {};
         logOnce(writer, message, error);
         const failure = {
@@ -347,6 +347,16 @@ async function copyMissing(writer: Writer): Promise<void> {
   };
   await Promise.all(Array.from({ length: CONCURRENT_COPIES }, copyAll));
   state.copying = null;
+}
+
+/** Whether the catalog no longer offers a file. One that was removed may be gone before this process has read the catalog again. */
+async function isWithdrawn({ catalog, state }: Writer, path: string, { artifact }: MirrorFile): Promise<boolean> {
+  const isSame = (file: MirrorFile | undefined) => file?.artifact.sha256 === artifact.sha256;
+  await catalog.refresh();
+  const snapshot = catalog.current();
+  if (isSame(state.missing.get(path)) && snapshot && ![...releaseFilesOf(snapshot).values()].some(isSame))
+    state.missing.delete(path);
+  return !isSame(state.missing.get(path));
 }
 
 async function copy(writer: Writer, path: string, file: MirrorFile): Promise<void> {

@@ -10,7 +10,13 @@ import { ctx } from "@/tests/support/context";
 import { listenForTest } from "@/tests/support/network/listen";
 import { newFolder } from "@/tests/support/releases/catalogs";
 import { MINISIGN } from "@/tests/support/releases/feeds";
-import { type EntryFields, manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+import {
+  type EntryFields,
+  manifestEntry,
+  manifestText,
+  type TestCatalog,
+  withCatalog,
+} from "@/tests/support/releases/releases";
 
 const BASE = "https://mirror.example.com";
 
@@ -200,6 +206,18 @@ test("a file that cannot be copied is tried again after a while, not in each rou
       await (await fetch(url.replace("Acme.exe", ""))).arrayBuffer();
     }
     expect(requests.filter((one) => one === "/Acme.exe").length).toBeLessThan(5);
+  }));
+
+test("a release that is removed with its files while these are copied is no error", () =>
+  withCatalog(async (catalog) => {
+    const mirror = await openMirror();
+    const [old, next] = [await release(catalog, "1.0.0"), await release(catalog, "1.1.0")];
+    await catalog.publish(old, next);
+    await rm(path.join(catalog.folder, "Acme Setup 1.1.0.exe"));
+    await writeFile(catalog.manifest, manifestText([old])); // as another process does: this one has not read it yet
+    await mirror.settle();
+    expect(catalog.errors).toEqual([]);
+    expect(await mirror.read("stable/latest.yml")).toContain("1.0.0");
   }));
 
 test("whoever reads the list leaves a file alone that is being written", async () => {
