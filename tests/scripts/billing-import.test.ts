@@ -12,7 +12,8 @@ import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { clock } from "@/tests/support/context";
 import { DAY_MS } from "@/tests/support/subscriptions/billing";
-import { startProvider, stripeList, stripeSubscription, withKeys } from "@/tests/support/subscriptions/billing-sources";
+import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
+import { stripeList, stripeSubscription } from "@/tests/support/subscriptions/provider-objects";
 import { send } from "@/tests/support/subscriptions/revenuecat";
 
 const provider = await startProvider();
@@ -48,7 +49,7 @@ test("an import that was stopped goes on after its last page, and its sums have 
   const list = [stripeSubscription(ann.id), stripeSubscription(null), stripeSubscription(null)];
   const pages = stripeList(list, 1);
   provider.respond((url, response) =>
-    url.searchParams.get("starting_after") === list[1]?.id ? send(response, 401, {}) : pages(url, response),
+    url.searchParams.get("starting_after") === list[1]?.id ? send(response, 401, {}) : pages(url),
   );
   await expect(run({})).rejects.toMatchObject({ code: "billing_api_failed" });
   provider.respond(pages);
@@ -77,7 +78,7 @@ test("a provider that limits requests is asked again, and one that goes on doing
   const list = stripeList([stripeSubscription(null)]);
   provider.respond((url, response) => {
     limits -= 1;
-    return limits >= 0 ? send(response, 429, {}, { "retry-after": "0" }) : list(url, response);
+    return limits >= 0 ? send(response, 429, {}, { "retry-after": "0" }) : list(url);
   });
   expect((await run({})).counts).toMatchObject({ created: 1 });
   limits = 100;

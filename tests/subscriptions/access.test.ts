@@ -19,10 +19,11 @@ import {
   revokingRefund,
   storedEvent,
 } from "@/tests/support/subscriptions/billing";
-import { stripeSubscription } from "@/tests/support/subscriptions/billing-sources";
 import { transfer } from "@/tests/support/subscriptions/customers";
+import { deliverWith } from "@/tests/support/subscriptions/deliver-with";
 import { onRow, repair, whenProcessed } from "@/tests/support/subscriptions/faults";
-import { deliverWith, type Json, PROVIDERS, stripeHeader } from "@/tests/support/subscriptions/providers";
+import { stripeSubscription } from "@/tests/support/subscriptions/provider-objects";
+import { type Json, PROVIDERS, stripeHeader } from "@/tests/support/subscriptions/providers";
 
 let admin: TestAccount;
 let support: TestAccount;

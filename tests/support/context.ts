@@ -7,16 +7,15 @@ import { authority, TEAM_ID } from "@/dev/app-attest/app-attest";
 import { composeContext } from "@/lib/compose";
 import { type Context, currentContext, hasContext, setContext } from "@/lib/context";
 import { loadConfig } from "@/lib/platform/config";
-import { databaseNow } from "@/lib/platform/db/clock";
-import { Prisma } from "@/lib/platform/db/generated/client";
 import type { LimitName } from "@/lib/platform/rate-limits";
 import { BASE_URL } from "./base-url";
+import { clock } from "./clock";
 import { openTestDatabase, postgresUrl } from "./database";
 import { mailbox } from "./mailbox";
 import { PUSH_SERVICE_SETTINGS } from "./push/browser";
 import { callsHandlers } from "./server";
 
-export { BASE_URL };
+export { BASE_URL, clock };
 export const WEBHOOK_SECRET = "test-webhook-signing-secret-of-32-bytes";
 export const WEBHOOK_AUTHORIZATION = "Bearer test-webhook-authorization";
 
@@ -41,20 +40,6 @@ const OAUTH_CLIENTS = [
   { id: "other", name: "Another app", redirectUris: ["http://127.0.0.1/callback"] },
   { id: "cli", name: "Acme CLI", redirectUris: [] },
 ];
-
-/** The clock that the service under test reads. */
-export const clock = {
-  offsetMs: 0,
-  now: () => new Date(Date.now() + clock.offsetMs),
-  advance: (ms: number) => {
-    clock.offsetMs += ms;
-  },
-  reset: () => {
-    clock.offsetMs = 0;
-  },
-  /** The database's clock, moved with the service's. */
-  dbNow: () => Prisma.sql`(${databaseNow()} + interval '1 millisecond' * ${clock.offsetMs}::float8)`,
-};
 
 /** Composes the worker's context once: real database, real SMTP, files for push. */
 export async function openTestContext(): Promise<void> {

@@ -6,19 +6,22 @@ import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { billingEvent, DAY_MS, deliverOk, statusOf } from "@/tests/support/subscriptions/billing";
 import {
-  appleStatuses,
   importAll,
-  paddleList,
-  paddleSubscription,
   postImport,
   requestImport,
   startProvider,
-  stripeList,
-  stripeSubscription,
   withKeys,
 } from "@/tests/support/subscriptions/billing-sources";
+import { sendApple, sendPaddle, sendStripe } from "@/tests/support/subscriptions/deliver-with";
 import { replay } from "@/tests/support/subscriptions/operator-actions";
-import { type Json, newAppleChain, sendApple, sendPaddle, sendStripe } from "@/tests/support/subscriptions/providers";
+import {
+  appleStatuses,
+  paddleList,
+  paddleSubscription,
+  stripeList,
+  stripeSubscription,
+} from "@/tests/support/subscriptions/provider-objects";
+import { type Json, newAppleChain } from "@/tests/support/subscriptions/providers";
 import { bought, iso, send, subscriber } from "@/tests/support/subscriptions/revenuecat";
 import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
 import samples from "../providers/samples/app-store.json" with { type: "json" };
@@ -165,7 +168,7 @@ const CANCELLATIONS: Record<string, () => { list: () => unknown; body?: string; 
       const event = { id: `evt_${randomUUID()}`, created: seconds(), livemode: true, data };
       return sendStripe({ ...event, type: "customer.subscription.updated" });
     };
-    return { list: () => stripeList([own])(new URL(url), {} as never), cancel };
+    return { list: () => stripeList([own])(new URL(url)), cancel };
   },
   paddle: () => {
     const own = paddleSubscription(ann.id);
@@ -174,7 +177,7 @@ const CANCELLATIONS: Record<string, () => { list: () => unknown; body?: string; 
       const event = { event_id: `evt_${randomUUID()}`, occurred_at: clock.now().toISOString() };
       return sendPaddle({ ...event, event_type: "subscription.updated", data: { ...own, scheduled_change } });
     };
-    return { list: () => paddleList([own])(new URL(url), {} as never), cancel };
+    return { list: () => paddleList([own])(new URL(url)), cancel };
   },
   "app-store": () => {
     const own = appleSubscription();

@@ -4,7 +4,8 @@ import { createRateLimits } from "@/lib/platform/rate-limits";
 import { newAccount } from "@/tests/support/accounts";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
-import { apple, type Json, newAppleChain, sendApple } from "@/tests/support/subscriptions/providers";
+import { sendApple } from "@/tests/support/subscriptions/deliver-with";
+import { apple, type Json, newAppleChain } from "@/tests/support/subscriptions/providers";
 // From @apple/app-store-server-library's own tests (MIT), tests/resources/models; without the fields of a revocation.
 import samples from "./samples/app-store.json" with { type: "json" };
 

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { newAccount } from "@/tests/support/accounts";
 import { clock } from "@/tests/support/context";
 import { statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
-import { type Json, PADDLE_SANDBOX_SECRET, sendPaddle } from "@/tests/support/subscriptions/providers";
+import { sendPaddle } from "@/tests/support/subscriptions/deliver-with";
+import { type Json, PADDLE_SANDBOX_SECRET } from "@/tests/support/subscriptions/providers";
 // Shortened from the mocks of @paddle/paddle-node-sdk's own tests (Apache 2.0), src/__tests__/mocks/notifications.
 import samples from "./samples/paddle.json" with { type: "json" };
 

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { clock, WEBHOOK_AUTHORIZATION } from "@/tests/support/context";
 import { billingEvent, signature, storedEvent } from "@/tests/support/subscriptions/billing";
-import { appleBody, deliverWith, paddleHeader, stripeHeader } from "@/tests/support/subscriptions/providers";
+import { deliverWith } from "@/tests/support/subscriptions/deliver-with";
+import { appleBody, paddleHeader, stripeHeader } from "@/tests/support/subscriptions/providers";
 
 const stripeBody = () => JSON.stringify({ id: `evt_${randomUUID()}`, type: "invoice.paid", livemode: true });
 const paddleBody = () => JSON.stringify({ event_id: `evt_${randomUUID()}`, event_type: "address.created" });

@@ -5,8 +5,9 @@ import { answerOf, get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { clock, withContext } from "@/tests/support/context";
 import { statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
+import { sendStripe } from "@/tests/support/subscriptions/deliver-with";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
-import { type Json, sendStripe } from "@/tests/support/subscriptions/providers";
+import type { Json } from "@/tests/support/subscriptions/providers";
 import { send } from "@/tests/support/subscriptions/revenuecat";
 import { entitlement, startStripe } from "@/tests/support/subscriptions/stripe-api";
 

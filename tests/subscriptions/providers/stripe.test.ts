@@ -3,7 +3,8 @@ import { beforeEach, expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { clock } from "@/tests/support/context";
 import { DAY_MS, statusOf, storedEvent } from "@/tests/support/subscriptions/billing";
-import { type Json, sendStripe } from "@/tests/support/subscriptions/providers";
+import { sendStripe } from "@/tests/support/subscriptions/deliver-with";
+import type { Json } from "@/tests/support/subscriptions/providers";
 
 /** A new account for each test. */
 let ann: TestAccount;

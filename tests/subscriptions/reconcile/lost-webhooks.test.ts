@@ -9,6 +9,7 @@ import { createRandom, type Random } from "@/tests/simulation/random";
 import { clock, ctx, setUpContext } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
 import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
+import { deliverWith } from "@/tests/support/subscriptions/deliver-with";
 import {
   answerOf,
   type FakeProvider,
@@ -93,7 +94,11 @@ async function inParts<Item>(items: readonly Item[], handle: (item: Item) => Pro
     await Promise.all(items.slice(start, start + 20).map(handle));
   }
 }
-const deliver = (webhooks: Webhook[]) => inParts(webhooks, async (webhook) => expect((await webhook())[0]).toBe(200));
+const deliver = (webhooks: Webhook[]) =>
+  inParts(webhooks, async (webhook) => {
+    const { body, headers } = webhook();
+    expect((await deliverWith(body, headers))[0]).toBe(200);
+  });
 
 async function newCustomers(fakes: FakeProvider[]): Promise<Customer[]> {
   // The embedded database takes six times as long.

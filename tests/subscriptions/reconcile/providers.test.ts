@@ -3,6 +3,7 @@ import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { clock, ctx } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
 import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
+import { deliverWith } from "@/tests/support/subscriptions/deliver-with";
 import { reconcile as reconcileWith } from "@/tests/support/subscriptions/operator-actions";
 import {
   answerOf,
@@ -33,7 +34,10 @@ beforeEach(async () => {
 const reconcile = ({ id }: TestAccount) =>
   withKeys(provider.url, async () => (await reconcileWith(ctx().billing, id)).customers);
 const deliver = async (webhooks: Webhook[]) => {
-  for (const webhook of webhooks) expect((await webhook())[0]).toBe(200);
+  for (const webhook of webhooks) {
+    const { body, headers } = webhook();
+    expect((await deliverWith(body, headers))[0]).toBe(200);
+  }
   clock.advance(1000);
 };
 

@@ -10,9 +10,10 @@ import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
+import { sendStripe } from "@/tests/support/subscriptions/deliver-with";
 import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
-import { type Json, sendStripe } from "@/tests/support/subscriptions/providers";
+import type { Json } from "@/tests/support/subscriptions/providers";
 import { send } from "@/tests/support/subscriptions/revenuecat";
 import { startStripe } from "@/tests/support/subscriptions/stripe-api";
 

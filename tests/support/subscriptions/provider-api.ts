@@ -1,11 +1,11 @@
 import { createPublicKey, randomUUID, verify } from "node:crypto";
 import { z } from "zod";
-import { clock } from "@/tests/support/context";
-import { API_KEYS, appleTransaction, paddleSubscription, type Request, stripeSubscription } from "./billing-sources";
-import { apple, appleBody, deliverWith, type Json, type Receipt, sendPaddle, sendStripe } from "./providers";
+import { clock } from "@/tests/support/clock";
+import { API_KEYS, appleTransaction, paddleSubscription, type Request, stripeSubscription } from "./provider-objects";
+import { apple, appleBody, type Json, paddleHeader, stripeHeader } from "./providers";
 
-/** An event as the provider sends it: the test delivers it, later, or never. */
-export type Webhook = () => Promise<Receipt>;
+/** An event as the provider sends it, signed when it is called: it is delivered later, or never. */
+export type Webhook = () => { body: string; headers: Record<string, string> };
 type Reply = { status: number; body: unknown; headers?: Record<string, string> };
 /** What customers do at a provider, and its API. Each change returns its webhooks. `id`: what `subscribe` or `buy` named. */
 export type FakeProvider = {
@@ -73,7 +73,10 @@ export function fakePaddle({ perMinute = 240 } = {}): FakeProvider & { events: J
   const emit = (event_type: string, data: Json): Webhook => {
     const event = { event_id: paddleId("evt"), event_type, occurred_at: time(), data: structuredClone(data) };
     events.push(event);
-    return () => sendPaddle({ ...event, notification_id: paddleId("ntf") });
+    return () => {
+      const body = JSON.stringify({ ...event, notification_id: paddleId("ntf") });
+      return { body, headers: paddleHeader(body) };
+    };
   };
   const update = (id: string, fields: Json, type = "subscription.updated") => {
     const subscription = { ...found(subscriptions, id), ...fields, updated_at: time() };
@@ -265,7 +268,7 @@ export function fakeAppStore({ perHour = 180_000 } = {}): FakeProvider & { histo
     });
     const { signedPayload } = JSON.parse(body) as { signedPayload: string };
     history.push({ signedPayload, at: nowMs(), transactionId: transaction.originalTransactionId, type });
-    return () => deliverWith(body, {});
+    return () => ({ body, headers: {} });
   };
   const notify = (id: string, type: string, subtype?: string): Webhook => {
     const { transactions, renewalInfo, status } = found(subscriptions, id);
@@ -450,7 +453,8 @@ export function fakeStripe({ perSecond = 100 } = {}): FakeProvider & { events: J
       data,
     };
     events.push(event);
-    return () => sendStripe(event);
+    const body = JSON.stringify(event);
+    return () => ({ body, headers: stripeHeader(body) });
   };
   const update = (id: string, fields: Json, type = "updated"): Webhook[] => {
     const known = found(subscriptions, id);

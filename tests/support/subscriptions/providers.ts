@@ -1,15 +1,12 @@
 import { createHmac, randomUUID, sign, X509Certificate } from "node:crypto";
 import { extension, issue, pemOf } from "@/dev/app-attest/certificates";
-import { call } from "@/tests/support/api";
-import { clock, withContext } from "@/tests/support/context";
+import { clock } from "@/tests/support/clock";
 
-const PATH = "/api/subscription/billing-provider-webhook";
 const INTERMEDIATE = "1.2.840.113635.100.6.2.1";
 const LEAF = "1.2.840.113635.100.6.11.1";
 const marker = (id: string) => extension(id, Buffer.from([0x05, 0x00]));
 
 export type Json = Record<string, unknown>;
-export type Receipt = readonly [number, { status?: string; eventId?: string; code?: string }];
 
 /** A chain of certificates such as Apple's: the library checks its two extensions. `shownRoot`: it names another's root. */
 export function newAppleChain({ shownRoot }: { shownRoot?: string } = {}) {
@@ -56,30 +53,10 @@ export const PROVIDERS = {
   ]),
 };
 
-/** Delivers a body to the webhook, where the providers are configured. */
-export function deliverWith(
-  body: string,
-  headers: Record<string, string>,
-  query = "",
-  config = {},
-  ip?: string,
-): Promise<Receipt> {
-  return withContext({ config: { ...PROVIDERS, ...config } }, async () => {
-    const all = { "content-type": "application/json", ...headers };
-    const response = await call("POST", `${PATH}${query}`, { body, headers: all, ...(ip && { ip }) });
-    return [response.status, (await response.json()) as Receipt[1]] as const;
-  });
-}
-
 /** Stripe's header over a body ("Verify webhook signatures manually"). */
 export function stripeHeader(payload: string, { at = clock.now(), secret = STRIPE_SECRET } = {}) {
   const t = Math.floor(at.getTime() / 1000);
   return { "stripe-signature": `t=${t},v1=${createHmac("sha256", secret).update(`${t}.${payload}`).digest("hex")}` };
-}
-
-export function sendStripe(event: unknown, options: { at?: Date; secret?: string } = {}): Promise<Receipt> {
-  const body = JSON.stringify(event);
-  return deliverWith(body, stripeHeader(body, options));
 }
 
 /** Paddle's header ("Verify webhook signatures"). */
@@ -89,12 +66,7 @@ export function paddleHeader(body: string, { ms = clock.now().getTime(), secret 
   return { "paddle-signature": `ts=${ts};h1=${h1}` };
 }
 
-export function sendPaddle(event: unknown, options: { ms?: number; secret?: string } = {}): Promise<Receipt> {
-  const body = JSON.stringify(event);
-  return deliverWith(body, paddleHeader(body, options));
-}
-
-type Notification = {
+export type Notification = {
   type: string;
   subtype?: string;
   transaction?: Json;
@@ -130,6 +102,3 @@ export function appleBody(given: Notification, { signed } = apple): string {
   }
   return JSON.stringify({ signedPayload: signed(payload) });
 }
-
-export const sendApple = (given: Notification, chain = apple, ip?: string, config = {}): Promise<Receipt> =>
-  deliverWith(appleBody(given, chain), {}, "", config, ip);

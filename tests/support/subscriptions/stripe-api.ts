@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { createBillingApis } from "@/lib/platform/adapters/billing-sources";
 import { clock, ctx } from "@/tests/support/context";
 import { listen } from "@/tests/support/network/listen";
-import { stripeSubscription } from "./billing-sources";
+import { stripeSubscription } from "./provider-objects";
 import { type Json, PROVIDERS } from "./providers";
 import { send } from "./revenuecat";
 
