@@ -4,7 +4,7 @@ import { machine } from "./machine";
 import { Violation } from "./model/fact";
 import { Model } from "./model/model";
 import { checkAll, deliverRest, operations, readEmails, setUp } from "./operations/all";
-import { Step } from "./operations/operation";
+import { type Operation, Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
 import { type Port, World } from "./world";
 
@@ -36,14 +36,29 @@ const NETWORK: ReadonlySet<Port> = new Set(["mail", "push", "fetch"]);
 const DRAIN_SECONDS = [31, 31, 61, 301, 601, 1_201, 3_601, 3_601, 7_201, 21_601, 43_201];
 
 /** What a seed decides for its whole run. */
-type Plan = { concurrency: number; faultChance: number; networkChance: number; crashChance: number };
+type Plan = {
+  concurrency: number;
+  faultChance: number;
+  networkChance: number;
+  crashChance: number;
+  operations: Operation[];
+};
 
 const planOf = (random: Random): Plan => ({
   concurrency: random.pick([1, 1, 1, 2, 3, 5]),
   faultChance: random.pick([0, 0.002, 0.01, 0.05]),
   networkChance: random.pick([0, 0.05, 0.3]),
   crashChance: random.pick([0, 0, 0.0005, 0.001]),
+  // Some operations often and others never ("swarm testing", Groce et al. 2012): what happens only between two of them is soon seen.
+  operations: operations.map((operation) => ({
+    ...operation,
+    weight: operation.weight * (operation.name === "register" ? 1 : random.pick([0, 0.3, 1, 3])),
+  })),
 });
+/** How much more often the process ends after an answer than elsewhere: what was acknowledged could be lost there. */
+const CRASHES_AFTER_ANSWERS = 10;
+/** How many operations a step tries before it does nothing: most need something that others have made. */
+const TRIES = 4;
 
 /** Runs one seed to its end, or to the first violation. */
 export async function runSeed(input: SeedInput, folder: string, disk: Disk): Promise<SeedResult> {
@@ -87,6 +102,7 @@ class Run {
   #failure: unknown = null;
   #isCalm = false;
   #read = 0;
+  #answers = 0;
 
   constructor(input: SeedInput, world: World) {
     this.#input = input;
@@ -147,9 +163,9 @@ class Run {
 
   #start(random: Random): void {
     const step = this.#newStep(random);
-    const operation = random.weighted(operations);
     const { process } = this.#world;
-    const promise = operation.start(step);
+    let promise: Promise<void> | null = null;
+    for (let i = 0; i < TRIES && !promise; i++) promise = random.weighted(this.#plan.operations).start(step);
     if (!promise) return;
     this.#running += 1;
     promise.then(
@@ -172,8 +188,10 @@ class Run {
       this.#read = readEmails(this.#world, this.#model, this.#read);
       if (this.#failure) throw this.#failure;
       if (this.#world.fatal) await this.#crash(random, `the database failed: ${this.#world.fatal}`);
-      if (this.#world.gates.length > 0) {
-        if (!this.#isCalm && random.chance(crashChance)) {
+      const isAnswered = this.#world.answers > this.#answers;
+      this.#answers = this.#world.answers;
+      if (this.#world.gates.length > 0 || isAnswered) {
+        if (!this.#isCalm && random.chance(crashChance * (isAnswered ? CRASHES_AFTER_ANSWERS : 1))) {
           await this.#crash(random, "crash");
           continue;
         }
@@ -211,7 +229,8 @@ class Run {
   async #passTime(random: Random): Promise<void> {
     const ms = random.pick([1, 10, 60, 600]) * SECOND_MS * random.float();
     this.note("time passes");
-    if (this.#running > 0) this.faults += 1; // transactions may take too long
+    // Transactions and leases may take too long.
+    if (this.#running > 0 || this.#world.gates.length > 0) this.faults += 1;
     await this.#world.pass(ms);
     await this.#proceed(random, this.#plan.concurrency === 1 ? Number.POSITIVE_INFINITY : random.below(30));
   }

@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
     twice: { type: "boolean", default: false },
     mutations: { type: "boolean", default: false },
     limit: { type: "string" },
-    /** The mutations whose name contains it. */
+    /** With `mutations` those whose name contains it; with seeds the one to put in. */
     name: { type: "string", default: "" },
   },
 });
@@ -124,7 +124,7 @@ async function shrink(prepared: Prepared, { seed, failure, length }: SeedResult)
 const rateOf = ({ operations, ms }: { operations: number; ms: number }) => Math.round(operations / (ms / 1000));
 
 async function runSeeds(): Promise<number> {
-  const prepared = await prepare();
+  const prepared = await prepare(options.name === "" ? null : await mutationNamed(options.name));
   const from = Number(options.seed ?? options.from ?? Math.floor(Math.random() * 2 ** 31));
   const count = options.seed ? 1 : Number(options.seeds ?? (options.minutes ? Number.POSITIVE_INFINITY : 20));
   const until = performance.now() + (options.minutes ? Number(options.minutes) * MINUTE_MS : Number.POSITIVE_INFINITY);
@@ -217,7 +217,7 @@ async function runMutations(): Promise<number> {
       missed += 1;
       continue;
     }
-    const { mutation } = (await import(path.join(MUTATIONS, file))) as { mutation: Mutation };
+    const mutation = await mutationNamed(name);
     const found = await findMutation(mutation, Math.min(until, performance.now() + MUTATION_MS));
     const took = `${found.seeds} seeds, ${found.seconds} s`;
     print(`${name.padEnd(36)} ${found.check ? `found after ${took}: ${found.check}` : `NOT FOUND after ${took}`}`);
@@ -225,6 +225,10 @@ async function runMutations(): Promise<number> {
   }
   print(`${chosen.length - missed} of ${chosen.length} mutations were found`);
   return missed;
+}
+
+async function mutationNamed(name: string): Promise<Mutation> {
+  return ((await import(path.join(MUTATIONS, `${name}.ts`))) as { mutation: Mutation }).mutation;
 }
 
 async function findMutation(mutation: Mutation, until: number) {

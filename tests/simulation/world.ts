@@ -94,6 +94,8 @@ export class World {
   readonly billingAuthorization = "Bearer the-simulated-billing-provider";
   log: string[] = [];
   fatal: string | null = null;
+  /** How many requests were answered. */
+  answers = 0;
   #ips = 0;
 
   constructor(folder: string, disk: Disk) {
@@ -264,6 +266,7 @@ export class World {
         ...(sent.operator && { operator: `operator:${sent.operator}` as const }),
       });
       const text = await response.text();
+      this.answers += 1;
       const isJson = response.headers.get("content-type")?.includes("json");
       return { status: response.status, body: isJson && text ? JSON.parse(text) : text, headers: response.headers };
     };

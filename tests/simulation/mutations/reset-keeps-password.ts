@@ -1,7 +1,7 @@
 import type { Mutation } from "./mutation";
 
 export const mutation: Mutation = {
-  what: "The email of a reset is queued outside of its transaction",
+  what: "A reset leaves the password as it was",
   file: "lib/accounts/password-reset.ts",
   search: "    await tx.account.update({ where: { id: account.id }, data: { passwordHash } });",
   replace: "    await tx.account.update({ where: { id: account.id }, data: {} });",
