@@ -33,6 +33,15 @@ export function installNetwork(respond: (request: OutgoingRequest) => Promise<Ou
     outgoing.destroy = () => outgoing;
     return outgoing;
   };
+  globalThis.fetch = async (input, { method = "GET", headers, body, signal } = {}) => {
+    const aborted = new Promise<never>((_, reject) =>
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true }),
+    );
+    const sent = { url: new URL(String(input)), method, headers: Object.fromEntries(new Headers(headers)) };
+    const answered = respond({ ...sent, body: Buffer.from(body ? String(body) : "") });
+    const { status, headers: given, body: text } = await Promise.race([answered, aborted]);
+    return new Response(text || null, { status, headers: given });
+  };
   require("node:http").request = request;
   require("node:https").request = request;
   syncBuiltinESMExports();

@@ -108,7 +108,7 @@ class Run {
     this.#input = input;
     this.#world = world;
     this.#plan = planOf(createRandom(input.seed));
-    world.onWebhook = (id, type, accountId) => this.#model.sawDelivery(id, type, accountId);
+    world.onWebhook = (id, type, data) => this.#model.sawDelivery(id, type, data);
     // The service's process ends after one.
     process.on("unhandledRejection", (error) => {
       this.#failure ??= new Violation("unhandled rejection", (error as Error)?.stack ?? String(error));
@@ -245,7 +245,7 @@ class Run {
     for (const seconds of DRAIN_SECONDS) {
       await this.#world.pass(seconds * SECOND_MS);
       await this.#proceed(random, Number.POSITIVE_INFINITY);
-      if ((await this.#run(random, () => this.#world.countWork())) === 0) break;
+      if ((await this.#run(random, () => this.#world.countWork(calmFromMs))) === 0) break;
     }
     const step = this.#newStep(random);
     this.#model.checkEmails(calmFromMs);

@@ -15,12 +15,16 @@ import { openEmbedded } from "@/lib/platform/db/embedded/open";
 import { type Database, databaseOf } from "@/lib/platform/db/open";
 import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/server/routes";
 import type { Email } from "@/lib/platform/mail/emails";
+import { answerOf, fakeAppStore, fakePaddle, fakeStripe } from "@/tests/support/subscriptions/provider-api";
+import { providerSettings } from "@/tests/support/subscriptions/provider-objects";
 import type { Disk } from "./disk";
 import { machine } from "./machine";
 import { installNetwork, type OutgoingRequest, type OutgoingResponse } from "./network";
 import type { Random } from "./random";
 
 const BASE_URL = "https://sim.example.com";
+/** The APIs of Stripe, Paddle and the App Store. */
+const BILLING_API_URL = "https://billing.example.com";
 
 const OAUTH_CLIENTS = [
   { id: "desktop", name: "Desktop", redirectUris: ["com.example.sim:/callback"] },
@@ -89,7 +93,9 @@ export class World {
   onFault: (operation: string, fault: string, detail: string) => void = () => {};
   /** Notifications that browsers have got, by endpoint. */
   pushed = new Map<string, number>();
-  onWebhook: (id: string, type: string, accountId: string | null) => void = () => {};
+  onWebhook: (id: string, type: string, data: Record<string, unknown> | null) => void = () => {};
+  /** What customers buy, and what the providers' APIs answer. */
+  readonly stores = { stripe: fakeStripe(), paddle: fakePaddle(), appStore: fakeAppStore() };
   readonly origin = BASE_URL;
   readonly billingAuthorization = "Bearer the-simulated-billing-provider";
   log: string[] = [];
@@ -146,7 +152,7 @@ export class World {
         ...settings,
       });
       const context = await composeContext(
-        { ...config, BCRYPT_COST: 4 },
+        { ...config, ...providerSettings(BILLING_API_URL), BCRYPT_COST: 4 },
         {
           database: await open(),
           now: () => new Date(),
@@ -230,10 +236,11 @@ export class World {
     return FAULTS[port];
   }
 
-  /** How many rows of queues wait for something. */
-  async countWork(): Promise<number> {
+  /** How many rows of queues wait for something, and how many providers were not asked for lost events since a time. */
+  async countWork(calmFromMs: number): Promise<number> {
     const [row] = await this.context.db.$queryRaw<{ count: bigint }[]>`SELECT (SELECT count(*) FROM "QueuedEmail")
-      + (SELECT count(*) FROM "BillingEvent" WHERE state = 'received')
+      + (SELECT count(*) FROM "BillingEvent" WHERE state IN ('received', 'failed') AND "nextAttemptAt" IS NOT NULL)
+      + (SELECT count(*) FROM "BillingSweep" WHERE "finishedAt" IS NULL OR "finishedAt" < ${new Date(calmFromMs)})
       + (SELECT count(*) FROM "WebhookDelivery" WHERE "state" = 'pending')
       + (SELECT count(*) FROM "PushDelivery" WHERE state IN ('queued', 'sending')) + (SELECT count(*) FROM "QueuedPush") AS count`;
     return Number(row?.count);
@@ -280,16 +287,20 @@ export class World {
   }
 
   /** What the hosts of the internet answer. */
-  async #respond({ url, headers, body }: OutgoingRequest): Promise<OutgoingResponse> {
+  async #respond({ url, method, headers, body }: OutgoingRequest): Promise<OutgoingResponse> {
     const isPush = url.host === "updates.push.services.mozilla.com";
     const fault = await this.#wait(scope.getStore()?.process ?? this.process, isPush ? "push" : "fetch", url.host);
     if (fault === "refused") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     if (fault === "timeout") return new Promise(() => {});
     if (fault === "busy") return { status: 503, headers: { "retry-after": "30" } };
-    if (isPush) this.pushed.set(url.href, (this.pushed.get(url.href) ?? 0) + 1);
+    if (url.origin === BILLING_API_URL) {
+      const request = { url, method, authorization: headers.authorization, body: body.toString() };
+      const { status, headers: given, body: json } = answerOf(this.stores)(request);
+      if (fault !== "after") return { status, headers: given, body: JSON.stringify(json) };
+    } else if (isPush) this.pushed.set(url.href, (this.pushed.get(url.href) ?? 0) + 1);
     else {
       const { type, data } = JSON.parse(body.toString());
-      this.onWebhook(headers["webhook-id"] ?? "", type, data?.accountId ?? null);
+      this.onWebhook(headers["webhook-id"] ?? "", type, data);
     }
     if (fault === "after") throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
     return { status: isPush ? 201 : 204 };

@@ -1,36 +1,63 @@
 import { type Owner, Usable, Violation } from "./fact";
 
-/** How long after the end of a period access may continue: `BILLING_STALE_LEEWAY_SECONDS` and a day of billing retries. */
-const GRACE_MS = 40 * 24 * 3_600_000;
+/** `BILLING_STALE_LEEWAY_SECONDS`: access goes on for as long while a renewal is overdue. */
+const LEEWAY_MS = 3_600_000;
+/** Around an end, what a request shows depends on when it reads. */
+const MARGIN_MS = 60_000;
 
-/** A store's subscription: what its events say, whichever have arrived. */
+/** What a provider sends until it is acknowledged: late, twice, and in any order. */
+export type ProviderEvent = {
+  label: string;
+  request: () => { method: string; path: string; body: string; headers: Record<string, string> };
+  isAcknowledged: boolean;
+  /** It never arrives: the service has to ask for it. */
+  isLost: boolean;
+};
+
+/** A purchase: what its events say, whichever have arrived. */
 export class Purchase {
   /** All events, in the order in which they happened. */
-  readonly events: { body: Record<string, unknown>; isAcknowledged: boolean }[] = [];
-  period = 1;
+  readonly events: ProviderEvent[] = [];
+  entitlements: readonly string[] = ["pro"];
   startedAtMs = 0;
-  /** When access ends by the events. */
-  endsAtMs = 0;
-  isCanceled = false;
+  /** When access ends, unless it is renewed. */
+  endsAtMs = Number.POSITIVE_INFINITY;
+  /** Whether a renewal is expected. */
+  renews = true;
+  /** A charge has failed. */
+  isUnpaid = false;
   isEnded = false;
+  isSandbox = false;
+  /** So many events are known, although not all were delivered: the service has asked the provider. */
+  known = 0;
 
   constructor(
-    readonly account: Owner,
+    public owner: Owner,
+    readonly provider: string,
     readonly transaction: string,
   ) {}
 
-  isComplete(): boolean {
-    return this.events.every(({ isAcknowledged }) => isAcknowledged);
+  get isLifetime(): boolean {
+    return this.endsAtMs === Number.POSITIVE_INFINITY;
   }
-  /** null: a renewal is due, and the service may wait for it. */
-  isActive(nowMs: number): boolean | null {
-    if (this.isEnded || this.events.length === 0) return false;
-    if (nowMs < this.endsAtMs) return true;
-    return nowMs < this.endsAtMs + GRACE_MS ? null : false;
+  isComplete(): boolean {
+    return this.events.every(({ isAcknowledged }, i) => isAcknowledged || i < this.known);
+  }
+  activeAt(ms: number): boolean {
+    return !this.isEnded && !this.isSandbox && ms < this.endsAtMs + (this.renews ? LEEWAY_MS : 0);
+  }
+  /** Whether it gives access to an account in this time; null: not known. */
+  givesAccess(account: Owner, fromMs: number, untilMs: number): boolean | null {
+    if (!this.isComplete()) return null;
+    if (account !== this.owner) return false;
+    const isActive = this.activeAt(fromMs - MARGIN_MS);
+    return isActive === this.activeAt(untilMs + MARGIN_MS) ? isActive : null;
   }
 }
 
 export class Grant extends Usable {
+  readonly entitlements = ["pro"];
+
   constructor(
     readonly id: string,
     readonly account: Owner,
@@ -38,27 +65,54 @@ export class Grant extends Usable {
   ) {
     super("grant", account.name);
   }
+  givesAccess(_: Owner, fromMs: number, untilMs: number): boolean | null {
+    if (fromMs > this.endsAtMs || this.works.is(false)) return false;
+    return this.works.is(true) && untilMs < this.endsAtMs ? true : null;
+  }
 }
 
-/** What a status request shows: an entitlement that is active, or not. */
-export function sawAccess(
-  {
-    name,
-    purchases,
-    grants,
-    mayHaveUnknownGrant,
-  }: Owner & { purchases: Purchase[]; grants: Grant[]; mayHaveUnknownGrant: boolean },
-  isActive: boolean,
-  nowMs: number,
-): void {
-  if (mayHaveUnknownGrant) return;
-  const facts = [
-    ...purchases.map((purchase) => (purchase.isComplete() ? purchase.isActive(nowMs) : null)),
-    ...grants.map(({ works, endsAtMs }) =>
-      nowMs > endsAtMs ? false : works.is(true) ? true : works.is(false) ? false : null,
-    ),
-  ];
-  const expected = facts.includes(true) ? true : facts.includes(null) ? null : false;
-  if (expected !== null && expected !== isActive)
-    throw new Violation("status differs from the events", `${name} is ${isActive ? "" : "not "}active`);
+type Customer = Owner & {
+  /** Also those that were transferred to another one since. */
+  purchases: Purchase[];
+  grants: Grant[];
+  mayHaveUnknownGrant: boolean;
+};
+
+/** What a status request shows: the entitlements that are active. */
+export function sawAccess(account: Customer, active: readonly string[], fromMs: number, untilMs: number): void {
+  const sources = [...account.purchases, ...account.grants];
+  for (const id of new Set([...active, ...sources.flatMap(({ entitlements }) => entitlements)])) {
+    const gives = sources.map((one) =>
+      one.entitlements.includes(id) ? one.givesAccess(account, fromMs, untilMs) : isKnown(one) ? false : null,
+    );
+    if (id === "pro" && account.mayHaveUnknownGrant) gives.push(null);
+    const expected = gives.includes(true) ? true : gives.includes(null) ? null : false;
+    if (expected !== null && expected !== active.includes(id))
+      throw new Violation("status differs from the events", `${account.name} has ${expected ? "not " : ""}${id}`);
+  }
+}
+
+/** An upgrade may have changed the entitlements. */
+const isKnown = (source: Purchase | Grant) => source instanceof Grant || source.isComplete();
+
+type Listed = { originalTransactionId: string; isActive: boolean; store: string | null; entitlements: unknown[] };
+
+/** The list of an account's purchases: each is there once, and no other's. */
+export function sawPurchases(account: Customer, listed: readonly Listed[], fromMs: number, untilMs: number): void {
+  // Grants are in the list, and refunds of single payments of a subscription, which give nothing.
+  const ids = listed.flatMap(({ store, entitlements, originalTransactionId: id }) =>
+    store === "PROMOTIONAL" || entitlements.length === 0 ? [] : id,
+  );
+  const other = ids.find((id, i) => ids.indexOf(id) !== i || !account.purchases.some((one) => one.transaction === id));
+  if (other !== undefined) throw new Violation("purchase of another account", `${account.name} has ${other}`);
+  for (const purchase of account.purchases) {
+    const shown = listed.find(({ originalTransactionId }) => originalTransactionId === purchase.transaction);
+    const label = `${purchase.transaction} of ${account.name}`;
+    if (!purchase.isComplete()) continue;
+    if (Boolean(shown) !== (purchase.owner === account))
+      throw new Violation(shown ? "purchase of another account" : "purchase is lost", label);
+    const isActive = purchase.givesAccess(account, fromMs, untilMs);
+    if (shown && isActive !== null && isActive !== shown.isActive)
+      throw new Violation("status differs from the events", `${label} is ${isActive ? "not " : ""}active`);
+  }
 }

@@ -15,7 +15,7 @@ export class Model {
   readonly releases = new Map<string, Release>();
   readonly audited = new Map<string, Audited>();
   /** Of the endpoint that gets all events: those that were received, by their ids. */
-  readonly received = new Map<string, { type: string; accountId: string | null; count: number }>();
+  readonly received = new Map<string, { type: string; data: Record<string, unknown>; count: number }>();
   readonly crashes = { count: 0 };
   nextNumber = 1;
 
@@ -69,8 +69,8 @@ export class Model {
   }
 
   /** A delivery to the endpoint that gets all events, which answered 2xx. */
-  sawDelivery(id: string, type: string, accountId: string | null): void {
-    const known = this.received.get(id) ?? { type, accountId, count: 0 };
+  sawDelivery(id: string, type: string, data: Record<string, unknown> | null): void {
+    const known = this.received.get(id) ?? { type, data: data ?? {}, count: 0 };
     known.count += 1;
     this.received.set(id, known);
   }

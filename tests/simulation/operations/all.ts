@@ -3,7 +3,7 @@ import { Violation } from "../model/fact";
 import type { Model } from "../model/model";
 import type { World } from "../world";
 import { accountOperations, logIn, seeSession } from "./accounts";
-import { billingOperations, deliverRest, seeStatus } from "./billing";
+import { billingOperations, deliverRest, seePurchases, seeStatus } from "./billing";
 import { codeOperations, exchangeForm } from "./codes";
 import { newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
 import { operatorOperations, seeKey } from "./operators";
@@ -62,6 +62,7 @@ export async function checkAll(step: Step): Promise<void> {
     for (const password of [...account.password.possible]) await logIn(step, account, password);
     await logIn(step, account, WRONG_PASSWORD);
     await seeStatus(step, account);
+    await seePurchases(step, account);
     if (account.devices.length > 0) await seeDevices(step, account);
   }
   for (const account of model.accounts)
@@ -95,7 +96,7 @@ function checkDeliveries({ model, world, faultCount }: Step): void {
   const received = [...model.received.values()];
   for (const account of model.accounts) {
     if (account.id === null || account.isUnclear) continue;
-    const created = received.filter(({ type, accountId }) => type === "account.created" && accountId === account.id);
+    const created = received.filter(({ type, data }) => type === "account.created" && data.accountId === account.id);
     // The deletion of an account deletes its events that wait.
     if (created.length === 0 && account.exists.is(true))
       throw new Violation("webhook is not delivered", `account.created of ${account.name}`);

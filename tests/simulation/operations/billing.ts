@@ -1,126 +1,98 @@
 import type { Account } from "../model/accounts";
-import { Purchase, sawAccess } from "../model/billing";
+import { type ProviderEvent, sawAccess, sawPurchases } from "../model/billing";
 import { Violation } from "../model/fact";
 import { hasSession, isIdentified, type Operation, onAccount, type Step, sawSession } from "./operation";
+import { buy, happen, transfer } from "./stores";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-
-/** A RevenueCat event ("Event Types and Fields") of a purchase. */
-function eventOf(step: Step, purchase: Purchase, type: string, fields: Record<string, unknown>) {
-  const { account, transaction, events } = purchase;
-  const last = Number(events.at(-1)?.body.event_timestamp_ms ?? 0);
-  return {
-    id: step.random.uuid(),
-    type,
-    app_user_id: account.id,
-    original_app_user_id: account.id,
-    aliases: [account.id],
-    event_timestamp_ms: Math.max(step.nowMs, last + 1),
-    product_id: "com.example.pro.monthly",
-    entitlement_ids: ["pro"],
-    period_type: "NORMAL",
-    purchased_at_ms: purchase.startedAtMs,
-    expiration_at_ms: purchase.endsAtMs,
-    environment: "PRODUCTION",
-    store: "APP_STORE",
-    transaction_id: `${transaction}-${purchase.period}`,
-    original_transaction_id: transaction,
-    price: 4.99,
-    currency: "USD",
-    ...fields,
-  };
+async function deliver(step: Step, event: ProviderEvent): Promise<void> {
+  const { method, path, ...sent } = event.request();
+  const answer = await step.send(event.label, method, path, sent);
+  if (answer.outcome === "refused") throw new Violation("webhook is refused", `${event.label}: ${answer.status}`);
+  // One that could not be applied is retried.
+  if (answer.outcome === "done" && answer.body.status !== "failed") event.isAcknowledged = true;
 }
 
-/** Something happens to a purchase. Its event is delivered later, perhaps after others, and perhaps twice. */
-function happen(step: Step, purchase: Purchase): void {
-  const { random, nowMs } = step;
-  const add = (type: string, fields: Record<string, unknown> = {}) =>
-    purchase.events.push({ body: eventOf(step, purchase, type, fields), isAcknowledged: false });
-  const isOver = nowMs >= purchase.endsAtMs;
-  const type = random.pick(
-    isOver ? ["RENEWAL", "EXPIRATION"] : ["RENEWAL", "CANCELLATION", "UNCANCELLATION", "REFUND"],
-  );
-  if (purchase.isEnded) return;
-  if (type === "RENEWAL") {
-    purchase.period += 1;
-    purchase.startedAtMs = Math.max(purchase.endsAtMs, nowMs);
-    purchase.endsAtMs = purchase.startedAtMs + 30 * DAY_MS;
-    purchase.isCanceled = false;
-    add("RENEWAL");
-  } else if (type === "CANCELLATION" && !purchase.isCanceled) {
-    purchase.isCanceled = true;
-    add("CANCELLATION", { cancel_reason: "UNSUBSCRIBE" });
-  } else if (type === "UNCANCELLATION" && purchase.isCanceled) {
-    purchase.isCanceled = false;
-    add("UNCANCELLATION");
-  } else if (type === "EXPIRATION") {
-    purchase.isEnded = true;
-    add("EXPIRATION", { expiration_reason: "UNSUBSCRIBE" });
-  } else if (type === "REFUND" && random.chance(0.3)) {
-    purchase.isEnded = true;
-    add("CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT", expiration_at_ms: nowMs - 1_000 });
-  }
-}
+const eventsOf = ({ purchases }: Account) => [...new Set(purchases.flatMap(({ events }) => events))];
 
-async function deliver(step: Step, purchase: Purchase, event: Purchase["events"][number]): Promise<void> {
-  const json = { api_version: "1.0", event: event.body };
-  const label = `deliver ${event.body.type} of ${purchase.account.name}`;
-  const sent = { json, headers: { authorization: step.world.billingAuthorization } };
-  const answer = await step.send(label, "POST", "/api/subscription/billing-provider-webhook", sent);
-  if (answer.outcome === "refused") throw new Violation("webhook is refused", `${label}: ${answer.status}`);
-  if (answer.outcome === "done") event.isAcknowledged = true;
-}
-
-/** A provider delivers an event again until it is acknowledged. */
+/** A provider delivers an event again until it is acknowledged. What is lost, the service finds by itself. */
 export async function deliverRest(step: Step): Promise<void> {
   for (const account of step.model.accounts)
-    for (const purchase of account.purchases)
-      for (const event of step.random.shuffle(purchase.events))
-        if (!event.isAcknowledged || step.random.chance(0.1)) await deliver(step, purchase, event);
+    for (const event of step.random.shuffle(eventsOf(account)))
+      if (!event.isLost && (!event.isAcknowledged || step.random.chance(0.1))) await deliver(step, event);
+  for (const account of step.model.accounts)
+    for (const purchase of account.purchases) purchase.known = purchase.events.length;
 }
 
+const appSession = ({ liveSessions }: Account) => liveSessions.find(({ cookie }) => cookie === null);
+
 export async function seeStatus(step: Step, account: Account): Promise<void> {
-  const session = account.liveSessions.find(({ cookie }) => cookie === null);
+  const session = appSession(account);
   if (!session) return;
-  const label = `status of ${account.name}`;
-  const answer = await step.send(label, "GET", "/api/subscription/status", { token: session.token });
+  const fromMs = step.nowMs;
+  // Only what had happened before is in the provider's answer.
+  const before = account.purchases.map((purchase) => ({ purchase, known: purchase.events.length }));
+  const query = step.random.chance(0.3) ? "?fresh=1" : "";
+  const path = `/api/subscription/status${query}`;
+  const answer = await step.send(`status of ${account.name}`, "GET", path, { token: session.token });
   if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
-  sawAccess(account, answer.body.isActive, step.nowMs);
+  if (answer.body.isFresh)
+    for (const { purchase, known } of before) if (purchase.provider !== "revenuecat") purchase.known = known;
+  const entitlements = answer.body.entitlements as { id: string; isActive: boolean }[];
+  const active = entitlements.filter(({ isActive }) => isActive).map(({ id }) => id);
+  sawAccess(account, active, fromMs, step.nowMs);
 }
+
+export async function seePurchases(step: Step, account: Account): Promise<void> {
+  const session = appSession(account);
+  if (!session) return;
+  const fromMs = step.nowMs;
+  const path = "/api/subscription/purchases?limit=100";
+  const answer = await step.send(`purchases of ${account.name}`, "GET", path, { token: session.token });
+  if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
+  sawPurchases(account, answer.body.purchases, fromMs, step.nowMs);
+}
+
+const owned = (account: Account) => account.purchases.filter(({ owner }) => owner === account);
+const canTransfer = (account: Account) => owned(account).some(({ provider }) => provider === "revenuecat");
 
 export const billingOperations: Operation[] = [
   onAccount("buy", 2, isIdentified, async (step, account) => {
-    if (account.purchases.length >= 2) return;
-    const purchase = new Purchase(account, step.random.uuid());
-    purchase.startedAtMs = step.nowMs - 60_000;
-    purchase.endsAtMs = step.nowMs + 30 * DAY_MS;
-    account.purchases.push(purchase);
-    purchase.events.push({ body: eventOf(step, purchase, "INITIAL_PURCHASE", {}), isAcknowledged: false });
-    step.note(`${account.name} buys`);
+    if (owned(account).length >= 3) return;
+    account.purchases.push(await buy(step, account));
+    step.note(`${account.name} buys at ${account.purchases.at(-1)?.provider}`);
   }),
   onAccount(
     "change a purchase",
     3,
-    ({ purchases }) => purchases.length > 0,
+    (account) => owned(account).length > 0,
     async (step, account) => {
-      happen(step, step.random.pick(account.purchases));
-      step.note(`a purchase of ${account.name} changes`);
+      const purchase = step.random.pick(owned(account));
+      await happen(step, purchase);
+      step.note(`${purchase.events.at(-1)?.label} is due`);
     },
   ),
+  onAccount("transfer purchases", 0.7, canTransfer, async (step, from) => {
+    const to = step.random.pick(step.model.accounts.filter((one) => !one.isBusy && isIdentified(one)));
+    if (!to) return;
+    to.isBusy = true;
+    await transfer(step, from, to);
+    to.isBusy = false;
+    step.note(`the purchases of ${from.name} are transferred to ${to.name}`);
+  }),
   onAccount(
     "deliver events",
     5,
     ({ purchases }) => purchases.length > 0,
     async (step, account) => {
       const { random } = step;
-      const purchase = random.pick(account.purchases);
-      const waiting = purchase.events.filter(({ isAcknowledged }) => !isAcknowledged);
-      const events = waiting.length > 0 ? random.shuffle(waiting).slice(0, 3) : [random.pick(purchase.events)];
+      const events = eventsOf(account).filter(({ isLost }) => !isLost);
+      const waiting = events.filter(({ isAcknowledged }) => !isAcknowledged);
+      const chosen = waiting.length > 0 ? random.shuffle(waiting).slice(0, 3) : [random.pick(events)];
       // Some arrive twice at the same time.
-      const deliveries = events.flatMap((event) => (random.chance(0.2) ? [event, event] : [event]));
-      await Promise.all(deliveries.map((event) => deliver(step, purchase, event)));
+      const deliveries = chosen.flatMap((event) => (event && random.chance(0.2) ? [event, event] : (event ?? [])));
+      await Promise.all(deliveries.map((event) => deliver(step, event)));
     },
   ),
   onAccount("see the status", 3, hasSession, seeStatus),
+  onAccount("list purchases", 1.5, hasSession, seePurchases),
 ];

@@ -6,8 +6,7 @@ import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx, withContext } from "@/tests/support/context";
 import { listen } from "@/tests/support/network/listen";
-import { API_KEYS, type Request } from "./provider-objects";
-import { PROVIDERS } from "./providers";
+import { providerSettings, type Request } from "./provider-objects";
 import { send } from "./revenuecat";
 
 type Responder = (url: URL, response: ServerResponse, request: Request) => unknown;
@@ -38,22 +37,9 @@ export async function startProvider() {
   };
 }
 
-/** Keys for the fake, as every provider's API. */
-const settings = (url: string) => ({
-  ...PROVIDERS,
-  BILLING_STRIPE_API_KEY: API_KEYS.stripe,
-  BILLING_STRIPE_API_URL: url,
-  BILLING_PADDLE_API_KEY: API_KEYS.paddle,
-  BILLING_PADDLE_API_URL: url,
-  BILLING_APP_STORE_KEY: API_KEYS.appStore,
-  BILLING_APP_STORE_KEY_ID: "2X9R4HXF34",
-  BILLING_APP_STORE_ISSUER_ID: "57246542-96fe-1a63-e053-0824d011072a",
-  BILLING_APP_STORE_API_URL: url,
-});
-
 /** Runs with keys for a fake. */
 export function withKeys<T>(url: string, run: () => Promise<T>): Promise<T> {
-  const config = settings(url);
+  const config = providerSettings(url);
   const { revenuecat } = ctx().billing;
   const billing = { ...createBillingApis({ ...ctx().config, ...config }), revenuecat };
   return withContext({ config, billing }, run);

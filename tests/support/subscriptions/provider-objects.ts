@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { clock } from "@/tests/support/clock";
-import { apple, type Json } from "./providers";
+import { apple, type Json, PROVIDERS } from "./providers";
 
 export type Request = { method: string; url: URL; authorization: string | undefined; body: string };
 /** What a provider lists at a URL. */
@@ -13,6 +13,19 @@ export const API_KEYS = {
   paddle: "pdl_live_apikey_of_the_fake",
   appStore: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
 };
+
+/** Keys for the fake, as every provider's API. */
+export const providerSettings = (url: string) => ({
+  ...PROVIDERS,
+  BILLING_STRIPE_API_KEY: API_KEYS.stripe,
+  BILLING_STRIPE_API_URL: url,
+  BILLING_PADDLE_API_KEY: API_KEYS.paddle,
+  BILLING_PADDLE_API_URL: url,
+  BILLING_APP_STORE_KEY: API_KEYS.appStore,
+  BILLING_APP_STORE_KEY_ID: "2X9R4HXF34",
+  BILLING_APP_STORE_ISSUER_ID: "57246542-96fe-1a63-e053-0824d011072a",
+  BILLING_APP_STORE_API_URL: url,
+});
 
 const DAY_S = 24 * 60 * 60;
 const nowSeconds = () => Math.floor(clock.now().getTime() / 1000);
