@@ -2,6 +2,7 @@ import type { Context, Tx } from "../context";
 import { rateLimited } from "../errors";
 import type { Prisma } from "../platform/db/generated/client";
 import { join, sql } from "../platform/db/sql";
+import { type WaitRule, waitMs } from "../platform/limits";
 import type { Caller } from "../principal";
 import { clientKeys, recognizedClientCondition } from "./recognized-clients";
 
@@ -13,8 +14,7 @@ const FAILURE_TTL_MS = 24 * 60 * MINUTE_MS;
 /** How long an attempt blocks the next one, if failures have to wait at all. */
 const LEASE_MS = MINUTE_MS;
 
-/** `freeFailures` need no wait. Each further one doubles the wait, from one minute to `maxWaitMinutes`. */
-type Rule = { name: string; freeFailures: number; maxWaitMinutes: number; advice: string };
+type Rule = WaitRule & { name: string; advice: string };
 const WRONG_PASSWORDS = "Too many wrong passwords. Reset the password to sign in now.";
 /** For one device or network. */
 const BY_CLIENT: Rule = { name: "loginByClient", freeFailures: 10, maxWaitMinutes: 60, advice: WRONG_PASSWORDS };
@@ -43,15 +43,6 @@ type Counter = { key: string; rule: Rule };
 type Candidate = Counter & { condition: Prisma.Sql };
 /** The counters of a sign-in attempt. `failures` includes the attempt itself. */
 export type AttemptCounters = (Counter & { failures: number })[];
-
-/** How long the next attempt has to wait after a number of failures. */
-export function waitMs(
-  failures: number,
-  { freeFailures, maxWaitMinutes }: Pick<Rule, "freeFailures" | "maxWaitMinutes">,
-): number {
-  if (failures < freeFailures) return 0;
-  return Math.min(maxWaitMinutes, 2 ** (failures - freeFailures)) * MINUTE_MS;
-}
 
 /**
  * Starts a sign-in attempt, and counts it as a failure until it succeeds, so that concurrent guesses count too. Known and

@@ -4,6 +4,7 @@ import type { Config } from "./config";
 import { batchWrite } from "./db/batch-write";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import { sql } from "./db/sql";
+import { type Count, createMemoryCounter, type Use } from "./limits";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -59,8 +60,6 @@ const LIMITS = {
 
 /** A window that ends this much later than a new one would was started before the database's clock was set back. */
 const MAX_CLOCK_DIFFERENCE_MS = MINUTE * 1000;
-/** The maximum number of windows in memory. Beyond it, the oldest are removed. */
-const MAX_WINDOWS_IN_MEMORY = 100_000;
 
 export type LimitName = keyof typeof LIMITS;
 
@@ -81,11 +80,6 @@ type Deps = {
   now: () => Date;
   pseudonymOf: RateLimits["pseudonymOf"];
 };
-
-/** Uses of the key of a limit, and the length of the limit's window. A negative number is a refund. */
-type Use = { key: string; uses: number; seconds: number };
-/** The uses in the key's window so far, with this one, and the time until the window ends. */
-type Count = { uses: number; remainingMs: number };
 
 /**
  * Rate limits in the database, which all instances share: a fixed window of each key, which starts with its first use.
@@ -146,23 +140,4 @@ async function countInDatabase({ db, dbNow }: Deps, uses: readonly Use[]): Promi
     counts.set(use.key, { ...counted, key: use.key });
     return counted;
   });
-}
-
-/** Counts as `countInDatabase` does, by this process's clock. */
-function createMemoryCounter(now: () => Date): (use: Use) => Count {
-  const windows = new Map<string, { uses: number; endsAt: number }>();
-  return ({ key, uses, seconds }) => {
-    const at = now().getTime();
-    const endsAt = at + seconds * 1000;
-    let window = windows.get(key);
-    if (!window || window.endsAt <= at || window.endsAt > endsAt) {
-      windows.delete(key); // a new window goes to the end of the map, whose first entries are the oldest
-      window = { uses: 0, endsAt };
-      windows.set(key, window);
-      const [oldest] = windows.keys();
-      if (windows.size > MAX_WINDOWS_IN_MEMORY && oldest !== undefined) windows.delete(oldest);
-    }
-    window.uses += uses;
-    return { uses: window.uses, remainingMs: window.endsAt - at };
-  };
 }

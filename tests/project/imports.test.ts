@@ -96,6 +96,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/db/queue",
     "lib/platform/http",
     "lib/platform/keys",
+    "lib/platform/limits",
     "lib/platform/outbound",
     "lib/principal",
     "lib/push/outbox/enqueue",
@@ -203,6 +204,7 @@ const ROOMS: Record<string, string[]> = {
   ],
   "lib/platform/json": [],
   "lib/platform/keys": ["lib/context", "lib/operation"],
+  "lib/platform/limits": [],
   "lib/platform/lists": ["lib/platform/db/generated/client", "lib/platform/db/sql", "lib/platform/db/transaction"],
   "lib/platform/mail": [
     "lib/platform/brand",
@@ -218,6 +220,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/platform/db/batch-write",
     "lib/platform/db/generated/client",
     "lib/platform/db/sql",
+    "lib/platform/limits",
   ],
   "lib/platform/settings": ["lib/context", "lib/platform/embedded-secrets"],
   // Warns of keys and of a database that the settings do not fit.
@@ -245,8 +248,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/auth/publishers/match-claims",
     "lib/auth/publishers/publishers",
     "lib/operation",
-    "lib/platform/adapters/s3",
-    "lib/platform/adapters/s3-files",
+    "lib/platform/adapters",
     "lib/platform/audit",
     "lib/platform/db/clock",
     "lib/platform/files",
