@@ -13,7 +13,7 @@ let firstKey: (KeyPairKeyObjectResult & { kid: string }) | undefined;
 const COMMIT = "1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f9a0b";
 
 /** The claims of a job of acme/app that a pushed tag started (GitHub, "OpenID Connect reference"). */
-const GITHUB = {
+export const GITHUB_CLAIMS = {
   sub: "repo:acme/app:ref:refs/tags/v1.2.0",
   repository: "acme/app",
   repository_id: "74",
@@ -39,7 +39,7 @@ const GITHUB = {
 };
 
 /** The claims of a job of the project acme/apps/app (GitLab, "ID token authentication"), for an issuer at `host`. */
-const gitlab = (host: string) => ({
+export const gitlabClaims = (host: string) => ({
   sub: "project_path:acme/apps/app:ref_type:tag:ref:v1.2.0",
   namespace_id: "72",
   namespace_path: "acme/apps",
@@ -88,7 +88,7 @@ export class CiIssuer {
     const address = await listen(issuer.server);
     issuer.server.unref();
     issuer.origin = `http://${address}`;
-    issuer.claims = type === "github" ? GITHUB : gitlab(address);
+    issuer.claims = type === "github" ? GITHUB_CLAIMS : gitlabClaims(address);
     return issuer;
   }
 
