@@ -3,8 +3,9 @@ import { minVersion } from "semver";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { get } from "@/tests/support/api";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { MINISIGN } from "@/tests/support/releases/feeds";
-import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { withCatalog } from "@/tests/support/releases/releases";
 
 /** Where the examples expect the service. */
 const HOST = "http://localhost:3000";

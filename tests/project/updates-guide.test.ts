@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
-import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
 
 const GUIDE = "docs/guides/updates.md";

@@ -10,13 +10,13 @@ const GROUP_LENGTH = 6;
 const LOOK_ALIKES: Record<string, string> = { O: "0", I: "1", L: "1" };
 
 /** A new code for a person to keep: "7K3M9Q-WX2B4N-…". */
-function newRecoveryCode(): string {
+export function newRecoveryCode(): string {
   const characters = [...randomBytes(LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]).join("");
   return characters.match(new RegExp(`.{${GROUP_LENGTH}}`, "g"))?.join("-") ?? "";
 }
 
 /** The hash of a code as it was typed, whatever the case, the look-alikes and the characters between the groups. */
-function hashRecoveryCode(typed: string): string {
+export function hashRecoveryCode(typed: string): string {
   const bare = typed.toUpperCase().replace(/[\s-]/g, "");
   const characters = bare.replace(/[OIL]/g, (letter) => LOOK_ALIKES[letter] ?? letter);
   return createHash("sha256").update(characters).digest("base64url");

@@ -7,7 +7,8 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { listenForTest } from "@/tests/support/network/listen";
 import { anyDatabase, newDataDir, type Service, startService } from "@/tests/support/process/service";
-import { describeFile, type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
+import { describeFile, manifestText } from "@/tests/support/releases/releases";
 import { hasCommands } from "@/tests/support/requirements";
 
 const MIB = 1024 * 1024;

@@ -9,7 +9,8 @@ import { provideElectron } from "@/tests/support/electron/runtime";
 import { startCountingProxy } from "@/tests/support/network/counting-proxy";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { stockApp } from "@/tests/support/releases/electron";
-import { describeFile, type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
+import { describeFile, manifestText } from "@/tests/support/releases/releases";
 import { blockMapOf } from "@/tests/support/releases/tools/block-map";
 
 const SIZE = 10 * 1024 * 1024;

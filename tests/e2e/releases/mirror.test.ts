@@ -11,8 +11,9 @@ import { listen } from "@/tests/support/network/listen";
 import { runCommand } from "@/tests/support/process/command";
 import { type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
 import { MINISIGN } from "@/tests/support/releases/feeds";
-import { describeFile, type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { describeFile, manifestText } from "@/tests/support/releases/releases";
 
 const hash = (algorithm: string, bytes: Uint8Array) => createHash(algorithm).update(bytes).digest("hex");
 

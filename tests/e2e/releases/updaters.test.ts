@@ -13,7 +13,8 @@ import { newFolder, snippet } from "@/tests/support/guide";
 import { listen } from "@/tests/support/network/listen";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
 import { installedApp } from "@/tests/support/releases/electron";
-import { describeFile, type EntryFields, manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
+import { describeFile, manifestText } from "@/tests/support/releases/releases";
 import { hasCommands } from "@/tests/support/requirements";
 
 const run = promisify(execFile);

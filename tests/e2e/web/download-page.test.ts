@@ -5,7 +5,8 @@ import path from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anyDatabase, type Service, startService } from "@/tests/support/process/service";
-import { manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { manifestText } from "@/tests/support/releases/releases";
 import { hasChromium, launchChromium } from "@/tests/support/web/chromium";
 import { accessibilityFaults, COLOR_RULES, visit } from "@/tests/support/web/pages";
 

@@ -14,7 +14,8 @@ import {
   recordingPush,
   sendDue,
 } from "@/tests/support/push/push";
-import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 
 type Message = { id: string; status: string; title: string | null; code?: string; devices: number };
 type Delivery = { id: string; state: string; reason: string | null; deviceId: string; title: string | null };

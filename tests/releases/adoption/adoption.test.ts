@@ -19,13 +19,8 @@ import { newAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { ctx, withContext } from "@/tests/support/context";
-import {
-  type EntryFields,
-  manifestEntry,
-  remoteArtifact,
-  type TestCatalog,
-  withCatalog,
-} from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
+import { type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
 
 const DAY_MS = 24 * 60 * 60 * 1000;

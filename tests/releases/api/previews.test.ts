@@ -5,7 +5,7 @@ import { type ClientGroup, compareOffers } from "@/lib/releases/publishing/compa
 import type { Offer, PreviewRow } from "@/lib/releases/publishing/schema";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
-import { type EntryFields, snapshotOf } from "@/tests/support/releases/releases";
+import { type EntryFields, snapshotOf } from "@/tests/support/releases/entries";
 import { FILTER, publishOldAndNew } from "@/tests/support/releases/rollouts";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 

@@ -8,14 +8,8 @@ import { openCatalog } from "@/lib/releases/catalog/catalog";
 import { get } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
 import { newFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
-import {
-  type EntryFields,
-  manifestEntry,
-  manifestText,
-  remoteArtifact,
-  type TestCatalog,
-  withCatalog,
-} from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
+import { manifestText, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 import { getVersion } from "@/tests/support/releases/versions";
 
 /** The state of a catalog, its versions, and how many errors were logged. */

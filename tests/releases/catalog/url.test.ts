@@ -6,8 +6,9 @@ import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { urlSource } from "@/lib/releases/catalog/url-source";
 import { newFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { startOrigin } from "@/tests/support/releases/origin";
-import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
+import { manifestText } from "@/tests/support/releases/releases";
 
 type Logged = { level: number; msg: string; catalog?: string; releases?: number; err?: { message: string } };
 

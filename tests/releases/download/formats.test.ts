@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
 import { statusAndCode } from "@/tests/support/releases/downloads";
-import { type EntryFields, manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
+import { type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 
 const text = async (url: string) => {
   const response = await get(`/api/download/${url}`);

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
 import { BYTES, statusAndCode, WINDOWS, withFile } from "@/tests/support/releases/downloads";
-import { manifestEntry, openDescriptors } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { openDescriptors } from "@/tests/support/releases/releases";
 import { contentLength } from "@/tests/support/server";
 
 describe("a range", () => {

@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
 import { withContext } from "@/tests/support/context";
 import { BYTES, MODIFIED, statusAndCode, WINDOWS, withFile } from "@/tests/support/releases/downloads";
-import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 
 describe("rejections", () => {
   const unusable: [string, (file: string) => Promise<unknown>][] = [

@@ -7,7 +7,8 @@ import { call, get } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { listen } from "@/tests/support/network/listen";
 import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/network/object-storage";
-import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { contentLength } from "@/tests/support/server";
 
 const WINDOWS = "/api/download/windows";

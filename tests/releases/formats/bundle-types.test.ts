@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { getElectronFeed, getFeed, MINISIGN, problemOf, WINDOWS } from "@/tests/support/releases/feeds";
-import { manifestEntry, remoteArtifact, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+import { type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 import { getVersion } from "@/tests/support/releases/versions";
 
 const LINUX = "platform=linux&product=core&architecture=x86_64";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { loadSnapshot } from "@/lib/releases/catalog/manifest";
 import { appcastProblem, withheldAppcasts } from "@/lib/releases/formats/signed-appcast";
 import { Release } from "@/lib/releases/schema";
-import { manifestEntry, remoteArtifact } from "@/tests/support/releases/releases";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { newSigningKey, signAppcast } from "@/tests/support/releases/signing";
 import { acceptFeed } from "@/tests/support/releases/sparkle-client";
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { BASE_URL } from "@/tests/support/context";
+import { remoteArtifact } from "@/tests/support/releases/entries";
 import {
   ED_SIGNATURE,
   expectNoRelease,
@@ -12,7 +13,7 @@ import {
   updatable,
   WINDOWS,
 } from "@/tests/support/releases/feeds";
-import { remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { withCatalog } from "@/tests/support/releases/releases";
 
 describe("sparkle", () => {
   test("has Sparkle's elements", () =>

@@ -7,7 +7,8 @@ import { createReleaseMirror } from "@/lib/releases/mirror/mirror";
 import { ctx } from "@/tests/support/context";
 import { listenForTest } from "@/tests/support/network/listen";
 import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/network/object-storage";
-import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 
 let storage: Storage;
 

@@ -9,14 +9,10 @@ import { openMirrorStore } from "@/lib/releases/mirror/store";
 import { ctx } from "@/tests/support/context";
 import { listenForTest } from "@/tests/support/network/listen";
 import { newFolder } from "@/tests/support/releases/catalogs";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
 import { MINISIGN } from "@/tests/support/releases/feeds";
-import {
-  type EntryFields,
-  manifestEntry,
-  manifestText,
-  type TestCatalog,
-  withCatalog,
-} from "@/tests/support/releases/releases";
+
+import { manifestText, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 
 const BASE = "https://mirror.example.com";
 

@@ -28,7 +28,7 @@ import {
   type ReleaseDraft,
 } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
-import { manifestEntry } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
 import { newSigningKey } from "@/tests/support/releases/signing";
 import { newManifestKey, signManifest } from "@/tests/support/releases/update-manifest";
 import { uploadFile } from "@/tests/support/releases/uploads";

@@ -7,6 +7,7 @@ import { planPrune, pruneReleases, removeReleases } from "@/lib/releases/publish
 import { signForTauri } from "@/lib/releases/sample/sample-signatures";
 import { Release } from "@/lib/releases/schema";
 import { canMount, newDisk } from "@/tests/support/process/disk";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
 import {
   build,
   draftOf,
@@ -24,7 +25,6 @@ import {
   verify,
   versions,
 } from "@/tests/support/releases/publishing";
-import { type EntryFields, manifestEntry } from "@/tests/support/releases/releases";
 
 /** Drafts of one version for Windows and macOS. */
 async function drafts(testFolder: TestFolder, version: string) {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { manifestEntry } from "@/tests/support/releases/entries";
 import {
   build,
   filesIn,
@@ -15,7 +16,7 @@ import {
   verify,
   versions,
 } from "@/tests/support/releases/publishing";
-import { manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { manifestText } from "@/tests/support/releases/releases";
 
 describe("publishing a file", () => {
   test("into an empty folder creates the catalog with the file's size and hashes", async () => {

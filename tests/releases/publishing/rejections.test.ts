@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { changeManifest, readManifest } from "@/lib/releases/publishing/manifest-file";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import {
   build,
   type Change,
@@ -14,7 +15,7 @@ import {
   updateReleases,
   versions,
 } from "@/tests/support/releases/publishing";
-import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
+import { manifestText } from "@/tests/support/releases/releases";
 
 describe("a rejection changes nothing", () => {
   test("for a file in a yanked release", async () => {

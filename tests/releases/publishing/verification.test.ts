@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { startOrigin } from "@/tests/support/releases/origin";
 import {
   build,
@@ -12,7 +13,7 @@ import {
   updateReleases,
   verify,
 } from "@/tests/support/releases/publishing";
-import { manifestEntry, manifestText, remoteArtifact } from "@/tests/support/releases/releases";
+import { manifestText } from "@/tests/support/releases/releases";
 
 describe("verification", () => {
   test("finds files that are missing, truncated, changed or linked outside the folder", async () => {

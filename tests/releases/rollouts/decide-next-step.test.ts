@@ -45,9 +45,15 @@ describe("a step", () => {
     });
   });
 
-  test("is prolonged by the time in which no process ran", () => {
-    const stoppedAt = { observedAt: atHour(10) };
-    expect(decideAt(100, stoppedAt)).toEqual({ kind: "wait", nextStepAt: atHour(24 + 90) });
+  test("is the last one: its end completes the rollout", () => {
+    expect(decideAt(24, { step: 1 })).toEqual({ kind: "advance", step: 2, nextStepAt: atHour(48) });
+    expect(decideAt(24, { step: 2 })).toEqual({ kind: "complete" });
+  });
+
+  test("is prolonged by the time in which no process ran, if that is more than ten minutes", () => {
+    expect(decideAt(100, { observedAt: atHour(10) })).toEqual({ kind: "wait", nextStepAt: atHour(24 + 90) });
+    const tenMinutes = 1 / 6;
+    expect(decideAt(10 + tenMinutes, { observedAt: atHour(10) })).toEqual({ kind: "wait", nextStepAt: atHour(24) });
   });
 
   test("is prolonged while the catalog overrides the schedule, and nothing halts it", () => {
@@ -62,12 +68,17 @@ describe("a step", () => {
   test("does not last longer after the clock was set back", () => {
     expect(decideAt(-1000, { observedAt: atHour(10) })).toEqual({ kind: "wait", nextStepAt: atHour(-1000 + 24) });
   });
+
+  test("is not shorter after the clock was set back", () => {
+    expect(decideAt(10, { observedAt: atHour(11) })).toEqual({ kind: "wait", nextStepAt: atHour(24) });
+  });
 });
 
 describe("reports of failures", () => {
   test.each([
     [49, 49, "wait"],
     [50, 2, "wait"],
+    [50, 3, "halt"],
     [60, 3, "wait"],
     [60, 4, "halt"],
     [1_000, 51, "halt"],
@@ -80,6 +91,13 @@ describe("reports of failures", () => {
       kind: "halt",
       reason:
         "12.5% of 80 reports say that 2.3.0 failed or was rolled back, most often E_SIGNATURE. The maximum is 5%.",
+    });
+  });
+
+  test("without a code halt, too", () => {
+    expect(decideAt(1, {}, { reports: 80, failures: 10 })).toEqual({
+      kind: "halt",
+      reason: "12.5% of 80 reports say that 2.3.0 failed or was rolled back. The maximum is 5%.",
     });
   });
 
@@ -112,7 +130,8 @@ describe("clients that were offered the version and do not come back", () => {
     expect(decideAt(24, { step: 2 }, { offeredClients: 1_000, clients: 3 }).kind).toBe("halt");
   });
 
-  test("never halt if no share is required", () => {
+  test("never halt if no share is required, or nobody was offered it", () => {
+    expect(decideAt(24, { minOfferedClients: 0 }).kind).toBe("advance");
     expect(decideAt(24, { minAdoptionShare: 0 }, { offeredClients: 1_000, clients: 0 }).kind).toBe("advance");
   });
 });

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { createUpdateReports, type UpdateReports } from "@/lib/releases/rollouts/update-report-counts";
 import { post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
-import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 
 const HOUR_MS = 60 * 60 * 1000;
 const REPORT = { version: "2.0.0", from: "1.0.0", outcome: "installed", platform: "win32", architecture: "x86_64" };

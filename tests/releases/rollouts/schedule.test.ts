@@ -12,7 +12,8 @@ import { createUpdateReports } from "@/lib/releases/rollouts/update-report-count
 import { get, post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
-import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 
 const HOUR_MS = 60 * 60 * 1000;
 const MINUTE_MS = 60 * 1000;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { call, get } from "@/tests/support/api";
-import { manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 
 const WINDOWS = "platform=windows&product=core&architecture=x64";
 const ID = "core-2.0.0";

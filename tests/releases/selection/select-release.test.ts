@@ -10,7 +10,7 @@ import {
   SELECTORS_BY_KIND,
   selectPrimaryArtifact,
 } from "@/lib/releases/selection/select-release";
-import { remoteArtifact, snapshotOf } from "@/tests/support/releases/releases";
+import { remoteArtifact, snapshotOf } from "@/tests/support/releases/entries";
 import { MACOS, select, selected, WINDOWS } from "@/tests/support/releases/selection";
 
 describe("the newest release", () => {

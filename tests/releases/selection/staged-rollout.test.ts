@@ -1,7 +1,7 @@
 import { SemVer } from "semver";
 import { describe, expect, test } from "vitest";
 import { rolloutBucket, selectPrimaryArtifact, selectRelease } from "@/lib/releases/selection/select-release";
-import { snapshotOf } from "@/tests/support/releases/releases";
+import { snapshotOf } from "@/tests/support/releases/entries";
 import { MACOS, select, selected, WINDOWS } from "@/tests/support/releases/selection";
 
 describe("a release that is being rolled out", () => {

@@ -2,7 +2,7 @@ import { parse } from "semver";
 import { describe, expect, test } from "vitest";
 import type { ReleaseSelector } from "@/lib/releases/selection/parse-query";
 import { evaluateUpdate, supportPolicyOf } from "@/lib/releases/selection/support-policy";
-import { snapshotOf } from "@/tests/support/releases/releases";
+import { snapshotOf } from "@/tests/support/releases/entries";
 import { MACOS, select, WINDOWS } from "@/tests/support/releases/selection";
 
 describe("an update", () => {

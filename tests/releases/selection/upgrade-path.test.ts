@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
 
-import { type EntryFields, manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 
 const offered = async (current: string, query = WINDOWS) => (await getVersion(`${query}&current=${current}`)).version;

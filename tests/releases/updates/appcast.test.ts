@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
 import { BASE_URL } from "@/tests/support/context";
+import { type EntryFields, remoteArtifact } from "@/tests/support/releases/entries";
 import { ED_SIGNATURE, expectNoRelease, parseAppcast, updatable } from "@/tests/support/releases/feeds";
 import { SPARKLE, WINSPARKLE } from "@/tests/support/releases/formats/sparkle-elements";
-import { type EntryFields, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
 
 const SPARKLE_AGENT = "Example App/1.0.0 Sparkle/2.9.4";

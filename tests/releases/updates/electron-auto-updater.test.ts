@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
 import { BASE_URL } from "@/tests/support/context";
+import { type EntryFields, manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { problemOf } from "@/tests/support/releases/feeds";
-import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
 
 const check = (path: string) => get(`${STABLE}/${path}`);

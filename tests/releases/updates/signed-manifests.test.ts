@@ -14,6 +14,7 @@ import { get } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 import { provideElectron } from "@/tests/support/electron/runtime";
 import { stockApp } from "@/tests/support/releases/electron";
+import { manifestEntry } from "@/tests/support/releases/entries";
 import { expectNoRelease } from "@/tests/support/releases/feeds";
 import {
   expectRejected,
@@ -24,7 +25,6 @@ import {
   type TestFolder,
   updateReleases,
 } from "@/tests/support/releases/publishing";
-import { manifestEntry } from "@/tests/support/releases/releases";
 import { toolOutput, writeElectronUpdate } from "@/tests/support/releases/tools/output";
 import {
   ebum1,

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { get } from "@/tests/support/api";
 import { BASE_URL } from "@/tests/support/context";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { expectNoRelease } from "@/tests/support/releases/feeds";
-import { manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
 
 const edSignature = Buffer.alloc(64, 1).toString("base64");

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { call, get } from "@/tests/support/api";
+import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { problemOf } from "@/tests/support/releases/feeds";
-import { manifestEntry, remoteArtifact, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+import { type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
 
 const NOT_FOUND = { status: 404, code: "release_not_found" };

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { get } from "@/tests/support/api";
+import { type EntryFields, manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 import { problemOf } from "@/tests/support/releases/feeds";
-import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { STABLE } from "@/tests/support/releases/updates";
 
 const nupkg = (fileName: string, change: EntryFields = {}) =>

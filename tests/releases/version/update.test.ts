@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
-import { type EntryFields, manifestEntry, remoteArtifact, withCatalog } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { newSigningKey } from "@/tests/support/releases/signing";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 

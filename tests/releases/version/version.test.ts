@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
 import { BASE_URL, ctx, withContext } from "@/tests/support/context";
-import { manifestEntry, withCatalog } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { withCatalog } from "@/tests/support/releases/releases";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
 
 const MACOS = "platform=macos&product=core&architecture=universal";

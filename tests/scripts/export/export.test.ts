@@ -31,7 +31,8 @@ import { checkExport, importExport } from "@/scripts/homeport/export/read-export
 import { readCatalog } from "@/scripts/homeport/export/releases";
 import { writeExport } from "@/scripts/homeport/export/write-export";
 import { copyEmbeddedDatabase, createMigratedDatabase, postgresUrl } from "@/tests/support/database";
-import { describeFile, manifestEntry, manifestText } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
+import { describeFile, manifestText } from "@/tests/support/releases/releases";
 import { syntheticRecords, writeSynthetic } from "./synthetic-export";
 
 const newFolder = () => mkdtemp(path.join(tmpdir(), "homeport-export-"));

@@ -8,7 +8,7 @@ import type { FieldType } from "@/scripts/homeport/export/fields";
 import * as types from "@/scripts/homeport/export/fields";
 import { fileName, type Manifest, type ManifestFile } from "@/scripts/homeport/export/folder";
 import { KINDS, type Kind, keyOf, RELEASE_KEYS, RELEASES, VAPID_KEYS } from "@/scripts/homeport/export/kinds";
-import { manifestEntry } from "@/tests/support/releases/releases";
+import { manifestEntry } from "@/tests/support/releases/entries";
 
 /** What COPY, arrays and JSON each escape. */
 const HOSTILE = 'tab\t line\n\r back\\slash \\N "quoted" {a,b} NULL é 𝄞 \b\f\v \u0085\u2028';

@@ -1,6 +1,7 @@
 import { utimes } from "node:fs/promises";
 import path from "node:path";
-import { type EntryFields, manifestEntry, type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
+import { type TestCatalog, withCatalog } from "@/tests/support/releases/releases";
 
 export const WINDOWS = "/api/download/windows";
 export const BYTES = Buffer.from("0123456789");

@@ -3,7 +3,7 @@ import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { expect } from "vitest";
 import { get } from "@/tests/support/api";
 import { BASE_URL } from "@/tests/support/context";
-import { type EntryFields, manifestEntry, remoteArtifact } from "@/tests/support/releases/releases";
+import { type EntryFields, manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
 
 export const WINDOWS = "platform=windows&product=core&architecture=x64";
 export const MACOS = "platform=macos&product=core&architecture=arm64";

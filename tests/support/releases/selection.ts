@@ -2,7 +2,7 @@ import type { Snapshot } from "@/lib/releases/catalog/snapshot";
 import { formatVersion } from "@/lib/releases/schema";
 import type { ReleaseSelector } from "@/lib/releases/selection/parse-query";
 import { selectPrimaryArtifact, selectRelease } from "@/lib/releases/selection/select-release";
-import { snapshotOf } from "@/tests/support/releases/releases";
+import { snapshotOf } from "@/tests/support/releases/entries";
 
 export const WINDOWS: ReleaseSelector = {
   platform: "windows",
