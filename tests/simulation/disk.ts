@@ -11,14 +11,15 @@ type Unsynced = { sizeBytes: number; pages: Map<number, Buffer | null> };
 
 /**
  * A disk that loses what was not synced when the machine stops. It replaces the functions by which PGlite writes files, and
- * remembers what each page below `folder` was when its file was last synced.
+ * remembers what each page below its folder was when its file was last synced.
  */
-export function installDisk(folder: string) {
+export function installDisk() {
   const fs = createRequire(import.meta.url)("node:fs");
   const real = { ...fs };
   const unsynced = new Map<string, Unsynced>();
   const paths = new Map<number, string>();
   const readers = new Map<string, number>();
+  let folder = "";
   const disk = { freeBytes: 10 * 2 ** 30, gate: async (): Promise<void> => {} };
 
   const readPage = (path: string, page: number, sizeBytes: number): Buffer | null => {
@@ -109,6 +110,10 @@ export function installDisk(folder: string) {
   syncBuiltinESMExports();
 
   return Object.assign(disk, {
+    /** A seed's own folder. */
+    begin: (path: string) => {
+      folder = path;
+    },
     /** The machine stops: what was not synced is lost, all of it or any part, as the seed says. Closes all files. */
     stop: (random: Random) => {
       const share = random.pick([0, 0.5, 1, 1]);

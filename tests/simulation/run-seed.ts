@@ -9,18 +9,15 @@ import { createRandom, type Random } from "./random";
 import { type Port, World } from "./world";
 
 export type SeedInput = {
-  task: "seed";
   seed: number;
-  template: string;
-  folder: string;
   /** The steps to run; the others are left out. */
   steps: number[] | null;
   length: number;
-  modules: Map<number, WebAssembly.Module>;
 };
 export type SeedResult = {
   seed: number;
   length: number;
+  /** How many requests it has sent. */
   operations: number;
   faults: number;
   coverage: Record<string, number>;
@@ -63,7 +60,8 @@ const TRIES = 4;
 /** Runs one seed to its end, or to the first violation. */
 export async function runSeed(input: SeedInput, folder: string, disk: Disk): Promise<SeedResult> {
   const startedMs = machine.realNowMs();
-  const run = new Run(input, new World(folder, disk));
+  const world = new World(folder, disk);
+  const run = new Run(input, world);
   let failure: SeedResult["failure"] = null;
   try {
     await run.all();
@@ -73,12 +71,13 @@ export async function runSeed(input: SeedInput, folder: string, disk: Disk): Pro
     run.note(`VIOLATION ${(error as Error).message}`);
     failure.message += `\n${run.log.slice(-3).join("\n")}`;
   }
-  const { operations, faults, coverage, trace } = run;
+  await world.stop(createRandom(input.seed));
+  const { faults, coverage, trace } = run;
   const hash = createHash("sha256").update(trace.join("\n")).digest("hex").slice(0, 16);
   return {
     seed: input.seed,
     length: input.length,
-    operations,
+    operations: world.requests,
     faults,
     coverage,
     ms: machine.realNowMs() - startedMs,
@@ -89,7 +88,6 @@ export async function runSeed(input: SeedInput, folder: string, disk: Disk): Pro
 }
 
 class Run {
-  operations = 0;
   faults = 0;
   coverage: Record<string, number> = {};
   trace: string[] = [];
@@ -110,7 +108,7 @@ class Run {
     this.#plan = planOf(createRandom(input.seed));
     world.onWebhook = (id, type, data) => this.#model.sawDelivery(id, type, data);
     // The service's process ends after one.
-    process.on("unhandledRejection", (error) => {
+    process.removeAllListeners("unhandledRejection").on("unhandledRejection", (error) => {
       this.#failure ??= new Violation("unhandled rejection", (error as Error)?.stack ?? String(error));
     });
     world.onFault = (operation, fault, detail) => {
@@ -170,7 +168,6 @@ class Run {
     this.#running += 1;
     promise.then(
       () => {
-        this.operations += 1;
         if (process === this.#world.process) this.#running -= 1;
       },
       (error) => {

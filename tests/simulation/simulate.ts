@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { build, type Plugin } from "esbuild";
 import type { Mutation } from "./mutations/mutation";
 import type { SeedInput, SeedResult } from "./run-seed";
+import type { ThreadData } from "./seed";
 
 const { values: options } = parseArgs({
   options: {
@@ -36,6 +37,8 @@ const MUTATIONS = path.resolve("tests/simulation/mutations");
 const KNOWN = "tests/simulation/seeds.json";
 const PGLITE = "node_modules/@electric-sql/pglite/dist/pglite.wasm";
 const MINUTE_MS = 60_000;
+/** A thread keeps some memory of each seed. */
+const SEEDS_PER_THREAD = 25;
 /** What one mutation may take, and how long a failure is shrunk. */
 const MUTATION_MS = 5 * MINUTE_MS;
 const SHRINK_MS = 2 * MINUTE_MS;
@@ -79,13 +82,24 @@ async function prepare(mutation: Mutation | null = null) {
   });
   const script = path.join(outdir, "seed.mjs");
   const template = path.join(folder, "template");
-  await inThread(script, { task: "template", folder: template, sql: mutation?.sql });
   const pglite = readFileSync(PGLITE);
-  const modules = new Map([[pglite.byteLength, await WebAssembly.compile(pglite)]]);
+  const data: ThreadData = { template, folder, modules: null, sql: mutation?.sql };
+  await answerOf(startThread(script, data));
+  data.modules = new Map([[pglite.byteLength, await WebAssembly.compile(pglite)]]);
+  const idle: { worker: Worker; seeds: number }[] = [];
   return {
-    run: (seed: number, steps: number[] | null = null, length = Number(options.steps)): Promise<SeedResult> =>
-      inThread(script, { task: "seed", seed, steps, length, template, folder, modules } satisfies SeedInput),
-    close: () => {
+    /** `isNew`: in a thread that has run nothing else. */
+    run: async (seed: number, steps: number[] | null = null, length = Number(options.steps), isNew = false) => {
+      const thread = (!isNew && idle.pop()) || { worker: startThread(script, data), seeds: 0 };
+      thread.worker.postMessage({ seed, steps, length } satisfies SeedInput);
+      const result = await answerOf<SeedResult>(thread.worker);
+      thread.seeds += 1;
+      if (isNew || thread.seeds >= SEEDS_PER_THREAD) void thread.worker.terminate();
+      else idle.push(thread);
+      return result;
+    },
+    close: async () => {
+      for (const { worker } of idle) await worker.terminate();
       for (const place of [outdir, folder]) rmSync(place, { recursive: true, force: true });
     },
   };
@@ -93,17 +107,27 @@ async function prepare(mutation: Mutation | null = null) {
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-function inThread<T>(script: string, workerData: object): Promise<T> {
+function startThread(script: string, workerData: ThreadData): Worker {
+  const execArgv = options.trace ? ["--enable-source-maps"] : [];
+  const env = { ...process.env, NODE_ENV: "production" };
+  return new Worker(script, { workerData, execArgv, env, resourceLimits: { maxYoungGenerationSizeMb: 64 } });
+}
+
+function answerOf<T>(worker: Worker): Promise<T> {
   return new Promise((resolve, reject) => {
-    const execArgv = options.trace ? ["--enable-source-maps"] : [];
-    const worker = new Worker(script, { workerData, execArgv, env: { ...process.env, NODE_ENV: "production" } });
-    worker.once("message", (message: T) => {
-      resolve(message);
-      void worker.terminate();
-    });
+    worker.removeAllListeners();
+    worker.once("message", resolve);
     worker.once("error", reject);
     worker.once("exit", (code) => reject(new Error(`The thread exited with ${code}`)));
   });
+}
+
+/** Runs what `next` begins, as many at a time as there are processors, until it returns null. */
+async function inParallel(next: () => Promise<void> | null): Promise<void> {
+  const lane = async () => {
+    for (let running = next(); running; running = next()) await running;
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, lane));
 }
 
 /** Leaves out steps as long as the rest fails in the same way. Returns the steps that are left. */
@@ -134,20 +158,19 @@ async function runSeeds(): Promise<number> {
     : [];
   const totals = { operations: 0, faults: 0, ms: 0, seeds: 0, failures: 0 };
   const coverage: Record<string, number> = {};
+  const keep = options.keep?.split(",").map(Number) ?? null;
   const runOne = async (seed: number, length?: number) => {
-    const steps = options.keep?.split(",").map(Number) ?? null;
-    const result = await prepared.run(seed, steps, length);
-    const { operations, faults, ms, hash, failure } = result;
+    const result = await prepared.run(seed, keep, length);
+    const { operations, faults, hash, failure } = result;
     totals.seeds += 1;
     totals.operations += operations;
     totals.faults += faults;
-    totals.ms += ms;
     for (const [key, times] of Object.entries(result.coverage)) coverage[key] = (coverage[key] ?? 0) + times;
     const outcome = failure ? `FAILED: ${failure.check}` : "ok";
     print(
       `seed ${seed}  ${operations} operations  ${rateOf(result)} operations/s  ${faults} faults  ${hash}  ${outcome}`,
     );
-    if (options.twice && (await prepared.run(seed, steps, length)).hash !== hash) {
+    if (options.twice && (await prepared.run(seed, keep, length, true)).hash !== hash) {
       print(`seed ${seed} has another trace the second time`);
       totals.failures += 1;
     }
@@ -155,13 +178,20 @@ async function runSeeds(): Promise<number> {
     if (!failure) return;
     totals.failures += 1;
     print(failure.message);
-    if (!options.trace) await printShrunk(prepared, result);
+    if (!options.trace) print(await shrunk(prepared, result));
   };
+  const startedMs = performance.now();
+  const waiting = [...known];
+  let begun = 0;
   try {
-    for (const { seed, steps } of known) await runOne(seed, steps);
-    for (let i = 0; i < count && performance.now() < until; i++) await runOne(from + i);
+    await inParallel(() => {
+      const again = waiting.shift();
+      if (again) return runOne(again.seed, again.steps);
+      return begun < count && performance.now() < until ? runOne(from + begun++) : null;
+    });
   } finally {
-    prepared.close();
+    totals.ms = performance.now() - startedMs;
+    await prepared.close();
   }
   printCoverage(coverage);
   print(
@@ -170,11 +200,13 @@ async function runSeeds(): Promise<number> {
   return totals.failures;
 }
 
-async function printShrunk(prepared: Prepared, result: SeedResult): Promise<void> {
+async function shrunk(prepared: Prepared, result: SeedResult): Promise<string> {
   const steps = await shrink(prepared, result);
   const { trace } = await prepared.run(result.seed, steps);
-  print(`The shortest that was found has ${steps.length} of ${result.length} steps:\n${trace.slice(-60).join("\n")}`);
-  print(`npm run simulate -- --seed ${result.seed} --steps ${result.length} --keep ${steps.join(",")} --trace`);
+  return (
+    `The shortest that was found has ${steps.length} of ${result.length} steps:\n${trace.slice(-60).join("\n")}\n` +
+    `npm run simulate -- --seed ${result.seed} --steps ${result.length} --keep ${steps.join(",")} --trace`
+  );
 }
 
 /** Operations by faults: how often each fault happened during each operation. */
@@ -235,16 +267,21 @@ async function findMutation(mutation: Mutation, until: number) {
   const startedMs = performance.now();
   const prepared = await prepare(mutation);
   let [check, seeds] = ["", 0];
+  const from = Number(options.from ?? 1);
   try {
-    for (let seed = Number(options.from ?? 1); check === "" && performance.now() < until; seed++) {
-      seeds += 1;
-      check = await prepared.run(seed).then(
-        ({ failure }) => failure?.check ?? "",
-        (error: Error) => `the service does not start: ${error.message}`,
+    await inParallel(() => {
+      if (check !== "" || performance.now() >= until) return null;
+      return prepared.run(from + seeds++).then(
+        ({ failure }) => {
+          check ||= failure?.check ?? "";
+        },
+        (error: Error) => {
+          check ||= `the service does not start: ${error.message}`;
+        },
       );
-    }
+    });
   } finally {
-    prepared.close();
+    await prepared.close();
   }
   return { check, seeds, seconds: Math.round((performance.now() - startedMs) / 1000) };
 }

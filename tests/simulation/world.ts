@@ -99,6 +99,8 @@ export class World {
   readonly origin = BASE_URL;
   readonly billingAuthorization = "Bearer the-simulated-billing-provider";
   log: string[] = [];
+  /** How many requests were sent. */
+  requests = 0;
   fatal: string | null = null;
   /** How many requests were answered. */
   answers = 0;
@@ -212,8 +214,15 @@ export class World {
     machine.pass(ms);
   }
 
-  /** The machine stops now, and what was not synced is lost. Returns what has happened. */
+  /** The machine stops now, what was not synced is lost, and the service starts again. Returns what has happened. */
   async crash(random: Random): Promise<string> {
+    const lostPages = await this.stop(random);
+    await this.open();
+    return `the service is open again; ${lostPages} pages were lost`;
+  }
+
+  /** The machine stops now. Returns how many pages were lost. */
+  async stop(random: Random): Promise<number> {
     this.process.isAlive = false;
     this.gates = [];
     machine.clearTimers();
@@ -221,8 +230,7 @@ export class World {
     const lostPages = this.#disk.stop(random);
     await machine.closeFiles();
     this.fatal = null;
-    await this.open();
-    return `the service is open again; ${lostPages} pages were lost`;
+    return lostPages;
   }
 
   /** Lets waiting code go on. */
@@ -248,6 +256,7 @@ export class World {
 
   /** Sends a request to the service, by the handler of its route. */
   async send(operation: string, method: string, target: string, sent: Sent = {}): Promise<Answer> {
+    this.requests += 1;
     const url = new URL(target, BASE_URL);
     const headers = new Headers(sent.headers);
     let body = sent.body;
