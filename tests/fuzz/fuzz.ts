@@ -1,4 +1,9 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import pLimit from "p-limit";
 import { createRandom, type Random } from "@/tests/simulation/random";
 import { type Actor, callFor, newActor, ROLES, type Role, STATES } from "./actors";
 import { type Operation, operations } from "./api";
@@ -6,11 +11,12 @@ import { type Kitchen, type Made, recipes } from "./recipes";
 import { addOptional, changed, type Draft, exampleOf, mutate, requestOf, vary } from "./requests";
 import { type Answer, type Sent, World } from "./world";
 
-const HELP = `Usage: npm run fuzz -- [--seeds 1] [--from N] [--requests 5000] [--minutes M] [--seed N]
+const HELP = `Usage: npm run fuzz -- [--seeds 1] [--from N] [--requests 5000] [--minutes M] [--seed N] [--jobs N]
 
 Sends requests that are made from public/openapi.json to the handlers of the service, on an embedded database: each
 operation as its example shows it, then changed ones, by everybody and with sessions in every state. One seed gives the
-same requests each time, except for the ids and tokens that the service makes.`;
+same requests each time, except for the ids and tokens that the service makes. Several seeds run in as many processes as
+there are processors, or in --jobs.`;
 
 const { values: options } = parseArgs({
   options: {
@@ -19,6 +25,7 @@ const { values: options } = parseArgs({
     requests: { type: "string", default: "5000" },
     minutes: { type: "string" },
     seed: { type: "string" },
+    jobs: { type: "string", default: String(availableParallelism()) },
     help: { type: "boolean" },
   },
 });
@@ -156,7 +163,7 @@ class Run {
     if (random.chance(0.003)) this.#cast.forget();
     const operation = random.pick(operations);
     try {
-      const isNew = random.chance(0.1) || !this.#made.has(operation.id);
+      const isNew = random.chance(0.05) || !this.#made.has(operation.id);
       const known = isNew ? await this.make(operation) : this.#made.get(operation.id);
       if (known) await this.#send(operation, known, random);
     } catch {
@@ -189,6 +196,7 @@ class Run {
 
 async function runSeed(seed: number, until: number): Promise<void> {
   print(`seed ${seed}`);
+  const startedMs = performance.now();
   const world = await World.open();
   const onRejection = (error: unknown) => world.faults.push(`nobody handled ${(error as Error)?.stack ?? error}`);
   process.on("unhandledRejection", onRejection);
@@ -205,6 +213,25 @@ async function runSeed(seed: number, until: number): Promise<void> {
     process.off("unhandledRejection", onRejection);
     await world.close();
   }
+  const seconds = Math.round((performance.now() - startedMs) / 1000);
+  print(`seed ${seed}: ${totals.requests} requests, ${totals.faults} faults, ${seconds} s`);
+}
+
+/** Runs a seed in a process of its own, and adds what it has counted. */
+async function forkSeed(seed: number, minutes: number): Promise<void> {
+  const given = ["--seed", seed, "--requests", options.requests, "--minutes", minutes].map(String);
+  const child = fork(fileURLToPath(import.meta.url), given);
+  child.on("message", (counted: { rows: [string, Row][]; totals: typeof totals }) => {
+    for (const name of ["requests", "faults"] as const) totals[name] += counted.totals[name];
+    for (const [id, other] of counted.rows) {
+      const row = rows.get(id) as Row;
+      for (const name of ["requests", "success", "refused"] as const) row[name] += other[name];
+    }
+  });
+  const [code, signal] = await once(child, "exit");
+  if (code === 0 || code === 1) return;
+  totals.faults += 1;
+  print(`\nFAULT at seed ${seed}: the process ended with ${code ?? signal}`);
 }
 
 function printTable(): string[] {
@@ -224,14 +251,21 @@ async function main(): Promise<number> {
     print(HELP);
     return 0;
   }
-  const from = Number(options.seed ?? options.from ?? Date.now() % 1_000_000_000);
-  const seeds = options.seed === undefined ? Number(options.seeds) : 1;
   const startedMs = performance.now();
-  const until = startedMs + Number(options.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
-  for (let seed = from; seed < from + seeds && performance.now() < until; seed++) {
-    const before = { ...totals };
-    await runSeed(seed, until);
-    print(`seed ${seed}: ${totals.requests - before.requests} requests, ${totals.faults - before.faults} faults`);
+  const minutes = Number(options.minutes ?? Number.POSITIVE_INFINITY);
+  const until = startedMs + minutes * 60_000;
+  const isOne = options.seed !== undefined || options.seeds === "1";
+  const from = Number(options.seed ?? options.from ?? Date.now() % 1_000_000_000);
+  if (isOne) await runSeed(from, until);
+  else {
+    const seeds = Array.from({ length: Number(options.seeds) }, (_, index) => from + index);
+    const leftMs = () => until - performance.now();
+    const fork = async (seed: number) => leftMs() > 0 && forkSeed(seed, leftMs() / 60_000);
+    await pLimit(Number(options.jobs)).map(seeds, fork);
+  }
+  if (process.send) {
+    process.send({ rows: [...rows], totals });
+    return 0;
   }
   const missing = printTable();
   const seconds = (performance.now() - startedMs) / 1000;

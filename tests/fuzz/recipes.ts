@@ -99,8 +99,13 @@ const UPDATE = { product: "core", channel: "stable", file: "latest.yml" };
 
 // Webhooks.
 
-async function newEndpoint({ call }: Kitchen) {
-  const json = { url: `${BASE_URL}/hook-${randomUUID()}`, eventTypes: ["account.created"] };
+/** There may be fifty. Most get rare events: deliveries take more time than requests. */
+const MAX_ENDPOINTS = 5;
+async function newEndpoint({ call, world }: Kitchen) {
+  const { webhookEndpoint } = world.context.db;
+  const kept = await webhookEndpoint.findMany({ orderBy: { id: "desc" }, take: MAX_ENDPOINTS, select: { id: true } });
+  await webhookEndpoint.deleteMany({ where: { id: { notIn: kept.map(({ id }) => id) } } });
+  const json = { url: `${BASE_URL}/hook-${randomUUID()}`, eventTypes: ["subscription.changed"] };
   return (await call("POST", "/api/admin/webhooks", { json })).id as string;
 }
 async function newDelivery(kitchen: Kitchen) {
@@ -428,7 +433,10 @@ export const recipes: Record<string, Recipe> = {
     query: { product: "core", architecture: "x64", version },
   })),
 
-  createWebhookEndpoint: () => ({ json: { url: `${BASE_URL}/${randomUUID()}`, eventTypes: ["account.created"] } }),
+  createWebhookEndpoint: async (kitchen) => {
+    await newEndpoint(kitchen);
+    return { json: { url: `${BASE_URL}/${randomUUID()}`, eventTypes: ["account.created"] } };
+  },
   getWebhookEndpoint: endpoint,
   changeWebhookEndpoint: endpoint,
   deleteWebhookEndpoint: endpoint,
