@@ -145,6 +145,8 @@ type Declaration<Params, Query, Body, Role, Scoped, Session, Result = unknown, F
   hasSideEffect?: true;
   /** Whether the request must come from our own pages, with or without a session. */
   isOwnOriginRequired?: (request: RequestHead, ctx: Context) => boolean;
+  /** What anybody submits in person, such as a registration: its pace is limited with AUTH_HUMAN_PACE, as that of users' sessions. */
+  isInPerson?: true;
   /** Counted per account if a session is required, otherwise per client network. */
   limit?: LimitName;
   /**
@@ -266,6 +268,12 @@ export const formPath = ({ id }: Pick<FormOperation, "id">): string => `/forms/c
 export function isRestricted(given: AccessRule & { session?: true }): boolean {
   const { session, role, scope, aal, maxAgeSeconds, stepUp } = given;
   return [session, role, scope, aal, maxAgeSeconds, stepUp].some((one) => one !== undefined);
+}
+
+/** Whether a person submits something: a form, or what a user's session changes. Programs have keys, and operators scripts. */
+export function isInPerson(given: AccessRule & { session?: true; isInPerson?: true }, method: string): boolean {
+  const isOfUsers = isRestricted(given) && given.role === undefined && given.scope === undefined;
+  return given.isInPerson === true || (isOfUsers && method !== "GET" && method !== "HEAD");
 }
 
 export function statusOf({ status, schema }: OperationResponse): number {

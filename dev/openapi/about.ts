@@ -1,5 +1,4 @@
 import type { ZodOpenApiSecuritySchemeObject } from "zod-openapi";
-import packageManifest from "../../package.json" with { type: "json" };
 
 /** The groups of operations, in the order of the reference. */
 export const TAGS = [
@@ -29,7 +28,7 @@ const DESCRIPTION = `Updates and downloads, accounts, billing and push for a sof
 export const ABOUT = {
   info: {
     title: "Homeport",
-    version: packageManifest.version,
+    version: "1", // of the API: Homeport's own may be a secret
     description: DESCRIPTION,
     license: { name: "MIT", identifier: "MIT" },
     contact: { name: "Homeport" },

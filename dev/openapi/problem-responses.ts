@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
-import { type DescribedOperation, isRestricted } from "@/lib/operation";
+import { type DescribedOperation, isInPerson, isRestricted } from "@/lib/operation";
 import { DEPRECATION_HEADERS } from "@/lib/platform/http/deprecation";
 import { ERRORS, type ErrorCode } from "../../lib/errors";
 import { headersOf } from "./headers";
@@ -82,7 +82,7 @@ export function errorsOf(operation: DescribedOperation, method: string): ErrorCo
     query && "invalid_query",
     (body || bodyFormat) && "payload_too_large",
     ...(body ? (["malformed_json", "unsupported_media_type", "validation_failed"] as const) : []),
-    limit && "rate_limited",
+    (limit || isInPerson(operation, method)) && "rate_limited",
     ...(database === false ? [] : (["unavailable", "storage_full"] as const)),
     "internal_error",
   ];

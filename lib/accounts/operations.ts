@@ -48,6 +48,7 @@ const EMAILED_TOKEN = "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ";
 
 const registration = {
   summary: "Register an account",
+  isInPerson: true,
   body: Register,
   errors: ["email_taken", "origin_not_allowed", "rate_limited", "overloaded"],
   examples: {
@@ -200,6 +201,7 @@ export const accountOperations = {
     id: "logIn",
     summary: "Log in",
     description: `${TRANSPORT} After several wrong passwords for an email, each further attempt must wait. Attempts by strangers do not block a client that has signed in to the account before. A password reset ends the wait. For an account with a second factor, the response is 401 second_factor_required with a challenge, which \`POST /api/auth/login/factor\` completes.`,
+    isInPerson: true,
     body: Login,
     errors: [...SIGN_IN_ERRORS, "unauthenticated", "origin_not_allowed"],
     examples: {
@@ -218,6 +220,7 @@ export const accountOperations = {
     summary: "Complete a login with a second factor",
     description:
       "Completes a sign-in that responded `second_factor_required`. Returns the session in the form that the sign-in requested. A code works once; after several wrong ones, each further attempt must wait. Codes of the app and recovery codes are counted separately, so that one works while the other waits.",
+    isInPerson: true,
     body: SecondFactor,
     errors: ["invalid_challenge", "invalid_code", "passkey_invalid", "origin_not_allowed", "rate_limited"],
     examples: {
@@ -292,6 +295,7 @@ export const accountOperations = {
     summary: "Confirm a password reset",
     description:
       "Sets a new password with the token of the emailed link. Ends every session of the account and does not start a new one. `identities` lists the providers that can still sign in to the account; show them to its owner. A rejected password does not use up the token.",
+    isInPerson: true,
     body: ConfirmReset,
     errors: ["invalid_or_expired_token", "unauthenticated", "rate_limited", "overloaded"],
     examples: { "The link's token": { token: EMAILED_TOKEN, password: newPassword } },
@@ -316,6 +320,7 @@ export const accountOperations = {
     summary: "Accept an invitation",
     description:
       "Sets the first password of an account, or its first passkey, with the token of the emailed link. A passkey is created from the options of `POST /api/auth/passkeys/invitation/options`. Verifies the email, and does not start a session. What is rejected does not use up the token.",
+    isInPerson: true,
     body: AcceptInvitation,
     errors: [
       "invalid_or_expired_token",
@@ -345,6 +350,7 @@ export const accountOperations = {
     summary: "Request a password reset",
     description:
       "Emails a link that sets a new password once within 30 minutes. The response is the same for known and unknown emails, and after the limit of three emails per hour and client network is reached. In that case the latest link still works.",
+    isInPerson: true,
     body: RequestReset,
     errors: ["rate_limited"],
     examples: { "An email": { email: "ann@example.com" } },
@@ -365,6 +371,7 @@ export const accountOperations = {
     summary: "Send the verification email again",
     description:
       "Emails a link that verifies the email within a day. The response is the same for unverified, verified and unknown emails, and after the limit of three emails per hour and client network is reached. In that case the latest link still works.",
+    isInPerson: true,
     body: RequestReset,
     errors: ["rate_limited"],
     examples: { "An email": { email: "ann@example.com" } },

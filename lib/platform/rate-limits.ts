@@ -52,6 +52,7 @@ const LIMITS = {
   exportByAccount: { points: 5, seconds: DAY },
   pushRegisterByAccount: { points: 60, seconds: HOUR },
   pushChallengeByDevice: { points: 3, seconds: HOUR },
+  humanPace: { points: 1, seconds: 2 },
   webhookFailureByIp: { points: 300, seconds: 15 * MINUTE, isLocal: true },
   cspReportByIp: { points: 60, seconds: HOUR, isLocal: true },
   updateReportByIp: { points: 10, seconds: HOUR, isLocal: true },

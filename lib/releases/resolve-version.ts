@@ -33,7 +33,7 @@ type Build = Config["build"];
 type Deps = {
   adoption: Pick<Adoption, "recordUpdateCheck">;
   catalog: Catalog;
-  config: Pick<Config, "baseUrl" | "build">;
+  config: Pick<Config, "SERVICE_VERSION" | "baseUrl" | "build">;
 };
 /** `network` identifies clients without an id, for the count of distinct clients alone. */
 type Client = { clientId: string | undefined; userAgent: string | null; network: () => string };
@@ -79,7 +79,7 @@ function selectLatest(
 }
 
 function selectContent(
-  { build, baseUrl }: Deps["config"],
+  config: Deps["config"],
   snapshot: Snapshot | null,
   query: VersionQuery,
   clientId: string | undefined,
@@ -87,7 +87,7 @@ function selectContent(
 ): Selected {
   if (!isReleaseQuery(query)) {
     readInstalledVersion(query);
-    return { content: { ...serviceBody(build), contentType: "application/json", caching: "shared" }, check: null };
+    return { content: { ...serviceBody(config), contentType: "application/json", caching: "shared" }, check: null };
   }
   const format = findFormat(query.format);
   const selector = parseReleaseSelector(query, snapshot);
@@ -107,7 +107,10 @@ function selectContent(
   const client = { clientId, current, system };
   const { release, isClientSpecific } = selectRelease(snapshot, selector, selectArtifact, client);
   if (!release) throw new AppError("release_not_found", format.requirements ? { detail: format.requirements } : {});
-  const body = releaseBody({ format, selectArtifact, snapshot, selector, release, installed, system, baseUrl }, query);
+  const body = releaseBody(
+    { format, selectArtifact, snapshot, selector, release, installed, system, baseUrl: config.baseUrl },
+    query,
+  );
   // "No update" must not outlive the next release in a cache.
   const isPersonal = isClientSpecific || (atLeast !== undefined && systemVersion === undefined);
   const caching = isPersonal || body.text === null ? "per-client" : "shared";
@@ -117,9 +120,11 @@ function selectContent(
   };
 }
 
-function serviceBody(build: Build): Body {
-  const render = () => JSON.stringify(ServiceVersion.parse({ ...build, kind: "service", apiVersion: "1" }));
-  return cached(build, "", render);
+/** With SERVICE_VERSION=off it names the API's version alone (OWASP ASVS 5.0, 13.4.6). */
+function serviceBody({ SERVICE_VERSION, build }: Pick<Config, "SERVICE_VERSION" | "build">): Body {
+  const shown = SERVICE_VERSION === "on" ? build : { name: build.name, version: "1", commit: null, builtAt: null };
+  const render = () => JSON.stringify(ServiceVersion.parse({ ...shown, kind: "service", apiVersion: "1" }));
+  return cached(build, SERVICE_VERSION, render);
 }
 
 type BodyInput = {

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
 import { createRateLimits, type LimitName, type RateLimits } from "@/lib/platform/rate-limits";
-import { post } from "@/tests/support/api";
+import { call, get, post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { flashOf, submit } from "@/tests/support/web/forms";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -143,3 +144,27 @@ test("uses that are counted in one statement have the same outcomes as one at a 
     { numRuns: 10, seed: 20_261_122 },
   );
 });
+
+// ASVS 2.4.2
+test("people do the same thing once in two seconds, if that is configured", () =>
+  withContext({ config: { ...ctx().config, AUTH_HUMAN_PACE: true } }, async () => {
+    const ip = "203.0.113.74";
+    const register = () =>
+      post("/api/auth/register", { email: `pace-${newKey()}@example.com`, password: "a password at leisure" }, { ip });
+    const first = await register();
+    const { token } = await first.json();
+    const refused = await register();
+    expect([first.status, refused.status]).toEqual([201, 429]);
+    expect(refused.headers.get("retry-after")).toMatch(/^[12]$/);
+    const preferences = (json: unknown) => call("PUT", "/api/push/preferences", { json, token, ip });
+    expect((await preferences({ preferences: {} })).status).not.toBe(429);
+    expect((await preferences({ preferences: {} })).status).toBe(429);
+    expect((await get("/api/push/preferences", { token, ip })).status).toBe(200);
+    expect((await get("/api/push/preferences", { token, ip })).status).toBe(200);
+    const forgot = () => submit("forgot", { email: "ann@example.com" }, { ip });
+    expect(flashOf(await forgot())).toBeNull();
+    expect(flashOf(await forgot())?.message).toMatch(/too many/i);
+    clock.advance(2_000);
+    expect((await register()).status).toBe(201);
+    clock.reset();
+  }));

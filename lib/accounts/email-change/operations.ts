@@ -86,6 +86,7 @@ export const emailChangeOperations = {
     summary: "Undo a change of email",
     description:
       "Restores the old email with the token of the link that it got, without a session. Ends every session, revokes all emailed links, and removes the password, and the providers and factors that were added since the change was requested. The old email gets a link to set a new password. `identities` lists the providers that can still sign in to the account; show them to its owner.",
+    isInPerson: true,
     body: EmailChangeToken,
     errors: ["invalid_or_expired_token", "email_taken", "unauthenticated", "rate_limited"],
     examples: { "The link's token": { token: "q0Zb6c1mSx3uY8rT2wVhKfDgLpN4aEoJ" } },

@@ -275,6 +275,7 @@ export const passkeyOperations = {
     id: "signInWithPasskey",
     summary: "Sign in with a passkey",
     description: `Signs in with an assertion over the options of \`POST /api/auth/passkeys/sign-in/options\`. The passkey names its account. It counts as two factors. ${TRANSPORT}`,
+    isInPerson: true,
     body: PasskeyLogin,
     limit: "passkeyByIp",
     errors: ["passkey_invalid", "invalid_credentials", "account_disabled", "email_not_verified", "origin_not_allowed"],

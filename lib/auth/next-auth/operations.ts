@@ -269,6 +269,7 @@ export const nextAuthOperations = {
     ...shared,
     id: "postNextAuth",
     summary: "next-auth: sign in, sign out",
+    isInPerson: true,
     bodyFormat: ["form", "json"],
     body: z.record(z.string(), z.unknown()),
     isBodyOptional: true,

@@ -4,6 +4,7 @@ import {
   type AnyDeclaration,
   declare,
   type Input,
+  isInPerson,
   isRestricted,
   type OperationResponse,
   type RequestScope,
@@ -182,14 +183,11 @@ async function readInput(endpoint: AnyDeclaration, method: string, scope: Reques
     await ctx.authentication.requireStepUp(ctx, scope.principal, input.caller);
   }
   // Limit
-  if (endpoint.limit) {
-    const {
-      accountId = input.caller.ip,
-      keyId = accountId,
-      publisherId = keyId,
-      operator = publisherId,
-    } = idsOf(scope);
-    await ctx.limits.consume(endpoint.limit, operator);
+  const { accountId = input.caller.ip, keyId = accountId, publisherId = keyId, operator = publisherId } = idsOf(scope);
+  if (endpoint.limit) await ctx.limits.consume(endpoint.limit, operator);
+  if (ctx.config.AUTH_HUMAN_PACE && isInPerson(endpoint, method)) {
+    const { pathname } = new URL(request.url, "http://localhost");
+    await ctx.limits.consume("humanPace", `${method} ${pathname} ${operator}`);
   }
   return input;
 }

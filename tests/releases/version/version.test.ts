@@ -4,6 +4,7 @@ import { BASE_URL, ctx, withContext } from "@/tests/support/context";
 import { manifestEntry } from "@/tests/support/releases/entries";
 import { withCatalog } from "@/tests/support/releases/releases";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
+import { read } from "@/tests/support/sources";
 
 const MACOS = "platform=macos&product=core&architecture=universal";
 
@@ -22,6 +23,20 @@ describe("the service's own version", () => {
       });
     }
   });
+
+  // ASVS 13.4.6
+  test("names the API's version alone, if that is configured", () =>
+    withContext({ config: { ...ctx().config, SERVICE_VERSION: "off" } }, async () => {
+      expect(await (await get("/api/version")).json()).toEqual({
+        kind: "service",
+        name: "homeport",
+        version: "1",
+        apiVersion: "1",
+        commit: null,
+        builtAt: null,
+      });
+      expect(JSON.parse(read("public/openapi.json")).info.version).toBe("1");
+    }));
 
   test("is returned without a catalog", () =>
     withCatalog(async ({ catalog }) => {

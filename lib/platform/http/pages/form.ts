@@ -87,6 +87,7 @@ export function defineForm<
     bodyFormat: "form",
     body,
     maxBodyBytes,
+    isInPerson: true,
     isOwnOriginRequired: () => true,
     writes: "raw",
     response: { status: 303, schema: null },
