@@ -3,7 +3,7 @@ import type { Disk } from "./disk";
 import { machine } from "./machine";
 import { Violation } from "./model/fact";
 import { Model } from "./model/model";
-import { checkAll, deliverRest, operations, readEmails, setUp } from "./operations/all";
+import { checkAll, finishAll, operations, readEmails, setUp } from "./operations/all";
 import { type Operation, Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
 import { type Port, World } from "./world";
@@ -107,6 +107,7 @@ class Run {
     this.#world = world;
     this.#plan = planOf(createRandom(input.seed));
     world.onWebhook = (id, type, data) => this.#model.sawDelivery(id, type, data);
+    world.onNotification = (...given) => this.#model.sawNotification(...given);
     // The service's process ends after one.
     process.removeAllListeners("unhandledRejection").on("unhandledRejection", (error) => {
       this.#failure ??= new Violation("unhandled rejection", (error as Error)?.stack ?? String(error));
@@ -238,7 +239,7 @@ class Run {
     this.#isCalm = true;
     await this.#proceed(random, Number.POSITIVE_INFINITY);
     const calmFromMs = machine.nowMs();
-    await this.#run(random, () => deliverRest(this.#newStep(random)));
+    await this.#run(random, () => finishAll(this.#newStep(random)));
     for (const seconds of DRAIN_SECONDS) {
       await this.#world.pass(seconds * SECOND_MS);
       await this.#proceed(random, Number.POSITIVE_INFINITY);

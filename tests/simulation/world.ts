@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { createECDH } from "node:crypto";
 import {
   DriverAdapterError,
   type SqlMigrationAwareDriverAdapterFactory,
@@ -9,12 +10,14 @@ import { responders } from "@/app/routes.generated";
 import { startBackground } from "@/lib/background";
 import { composeContext } from "@/lib/compose";
 import type { Context } from "@/lib/context";
+import type { Notification, PushResponse } from "@/lib/platform/adapters/push-transport";
 import { loadConfig } from "@/lib/platform/config";
 import { databaseNow } from "@/lib/platform/db/clock";
 import { openEmbedded } from "@/lib/platform/db/embedded/open";
 import { type Database, databaseOf } from "@/lib/platform/db/open";
 import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/server/routes";
 import type { Email } from "@/lib/platform/mail/emails";
+import { decrypt } from "@/tests/support/push/decrypt";
 import { answerOf, fakeAppStore, fakePaddle, fakeStripe } from "@/tests/support/subscriptions/provider-api";
 import { providerSettings } from "@/tests/support/subscriptions/provider-objects";
 import type { Disk } from "./disk";
@@ -30,6 +33,14 @@ const OAUTH_CLIENTS = [
   { id: "desktop", name: "Desktop", redirectUris: ["com.example.sim:/callback"] },
   { id: "cli", name: "CLI", redirectUris: [] },
 ];
+
+/** Every browser has the same keys. */
+const browser = createECDH("prime256v1");
+browser.setPrivateKey(Buffer.alloc(32, 7));
+const BROWSER_AUTH = Buffer.alloc(16, 9);
+export const BROWSER_KEYS = { p256dh: browser.getPublicKey("base64url"), auth: BROWSER_AUTH.toString("base64url") };
+/** What devices get: a browser the text, a phone an alert. */
+type Payload = { body?: string; aps?: { alert?: { body?: string } }; data?: { challengeId?: string; nonce?: string } };
 
 /** A place where code of the service waits for something outside of it, until the simulation lets it go on. */
 export type Gate = {
@@ -91,8 +102,12 @@ export class World {
   outbox: { email: Email; id: string }[] = [];
   /** Called for each fault that happens. */
   onFault: (operation: string, fault: string, detail: string) => void = () => {};
-  /** Notifications that browsers have got, by endpoint. */
-  pushed = new Map<string, number>();
+  /** What a device has got, by its endpoint or token, and when it was sent. */
+  onNotification: (address: string, text: string, sentAtMs: number) => void = () => {};
+  /** The devices whose app was removed, and when. */
+  readonly gone = new Map<string, number>();
+  /** The nonces that phones have got, by challenge. */
+  readonly nonces = new Map<string, string>();
   onWebhook: (id: string, type: string, data: Record<string, unknown> | null) => void = () => {};
   /** What customers buy, and what the providers' APIs answer. */
   readonly stores = { stripe: fakeStripe(), paddle: fakePaddle(), appStore: fakeAppStore() };
@@ -170,7 +185,7 @@ export class World {
             },
             close: async () => {},
           },
-          push: null,
+          push: { mode: "apns", send: (notification) => this.#apns(process, notification), close: () => {} },
         },
       );
       const hasher = context.hasher;
@@ -250,6 +265,7 @@ export class World {
       + (SELECT count(*) FROM "BillingEvent" WHERE state IN ('received', 'failed') AND "nextAttemptAt" IS NOT NULL)
       + (SELECT count(*) FROM "BillingSweep" WHERE "finishedAt" IS NULL OR "finishedAt" < ${new Date(calmFromMs)})
       + (SELECT count(*) FROM "WebhookDelivery" WHERE "state" = 'pending')
+      + (SELECT count(*) FROM "PushBroadcast" WHERE "endedAt" IS NULL)
       + (SELECT count(*) FROM "PushDelivery" WHERE state IN ('queued', 'sending')) + (SELECT count(*) FROM "QueuedPush") AS count`;
     return Number(row?.count);
   }
@@ -298,6 +314,7 @@ export class World {
   /** What the hosts of the internet answer. */
   async #respond({ url, method, headers, body }: OutgoingRequest): Promise<OutgoingResponse> {
     const isPush = url.host === "updates.push.services.mozilla.com";
+    const sentAtMs = machine.nowMs();
     const fault = await this.#wait(scope.getStore()?.process ?? this.process, isPush ? "push" : "fetch", url.host);
     if (fault === "refused") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     if (fault === "timeout") return new Promise(() => {});
@@ -306,13 +323,34 @@ export class World {
       const request = { url, method, authorization: headers.authorization, body: body.toString() };
       const { status, headers: given, body: json } = answerOf(this.stores)(request);
       if (fault !== "after") return { status, headers: given, body: JSON.stringify(json) };
-    } else if (isPush) this.pushed.set(url.href, (this.pushed.get(url.href) ?? 0) + 1);
-    else {
+    } else if (isPush) {
+      if (this.gone.has(url.href)) return { status: 410 };
+      this.#notify(url.href, JSON.parse(decrypt(body, browser, BROWSER_AUTH)), sentAtMs);
+    } else {
       const { type, data } = JSON.parse(body.toString());
       this.onWebhook(headers["webhook-id"] ?? "", type, data);
     }
     if (fault === "after") throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
     return { status: isPush ? 201 : 204 };
+  }
+
+  /** What APNs answers. */
+  async #apns(process: Process, { token, body }: Notification): Promise<PushResponse> {
+    const sentAtMs = machine.nowMs();
+    const fault = await this.#wait(process, "push", "APNs");
+    if (fault === "busy") return { status: 503, reason: "ServiceUnavailable" };
+    if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
+    if (fault === "refused" || fault === "timeout") throw new Error("APNs did not respond");
+    const goneSinceMs = this.gone.get(token);
+    if (goneSinceMs !== undefined) return { status: 410, reason: "Unregistered", timestamp: new Date(goneSinceMs) };
+    this.#notify(token, JSON.parse(body), sentAtMs);
+    if (fault === "after") throw new Error("the connection was closed");
+    return { status: 200, reason: null };
+  }
+
+  #notify(address: string, { body, aps, data }: Payload, sentAtMs: number): void {
+    if (data?.challengeId && data.nonce) this.nonces.set(data.challengeId, data.nonce);
+    this.onNotification(address, body ?? aps?.alert?.body ?? "", sentAtMs);
   }
 
   /** How often each type of event is in the audit trail, of the simulation's operator. */

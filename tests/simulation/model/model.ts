@@ -1,6 +1,7 @@
 import { Account } from "./accounts";
 import { Violation } from "./fact";
 import type { ApiKey } from "./operators";
+import type { Message } from "./push";
 import type { Release } from "./releases";
 
 /** Half of the life of a link that sets a password: after that its email may be discarded. */
@@ -16,6 +17,7 @@ export class Model {
   readonly audited = new Map<string, Audited>();
   /** Of the endpoint that gets all events: those that were received, by their ids. */
   readonly received = new Map<string, { type: string; data: Record<string, unknown>; count: number }>();
+  readonly messages: Message[] = [];
   readonly crashes = { count: 0 };
   nextNumber = 1;
 
@@ -66,6 +68,13 @@ export class Model {
     if (count < acknowledged) throw new Violation("audit event is missing", `${type}: ${count} of ${acknowledged}`);
     if (count > acknowledged + unknown)
       throw new Violation("audit event without a change", `${type}: ${count}, of ${acknowledged} changes`);
+  }
+
+  /** A device has got something, by its endpoint or token. */
+  sawNotification(address: string, text: string, sentAtMs: number): void {
+    const device = this.accounts.flatMap(({ devices }) => devices).find((one) => one.address === address);
+    const message = this.messages.find((one) => one.text === text); // else it is not an operator's
+    if (device && message) message.reached(device, sentAtMs);
   }
 
   /** A delivery to the endpoint that gets all events, which answered 2xx. */

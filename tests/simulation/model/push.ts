@@ -1,16 +1,61 @@
-import { type Owner, Usable } from "./fact";
+import { type Owner, Usable, Violation } from "./fact";
 
-/** A browser that gets notifications. */
+/** A claimed notification may be on its way for so long. */
+const CLAIM_MS = 10_000;
+
+/** A browser or a phone that gets notifications. `address`: its endpoint or token. */
 export class Device extends Usable {
-  /** Messages that it has to get, and those that it may get besides. */
-  due = 0;
-  extra = 0;
+  /** Its app was removed, and the push service says so. */
+  isGone = false;
 
   constructor(
     readonly account: Owner,
     public session: Usable,
-    readonly endpoint: string,
+    readonly address: string,
+    readonly id: string,
+    readonly locale: string,
   ) {
     super("device", account.name);
+  }
+}
+
+/** What an operator sends, and what devices get of it. It works until it is canceled. */
+export class Message extends Usable {
+  /** By which it can be canceled. */
+  id: string | null = null;
+  /** Those that have to get it, unless they are removed. */
+  readonly due: Device[] = [];
+  readonly #ended: ReadonlySet<Device>;
+  readonly #received = new Map<Device, number>();
+  isCanceledEarly = false;
+
+  constructor(
+    readonly text: string,
+    readonly sendAtMs: number,
+    readonly expiresAfterMs: number,
+    devices: readonly Device[],
+    readonly isFor: (device: Device) => boolean,
+  ) {
+    super("message", text);
+    this.#ended = new Set(devices.filter(({ works }) => works.is(false)));
+  }
+
+  reached(device: Device, nowMs: number): void {
+    const label = `${this.text} to ${device.account.name}`;
+    if (!this.isFor(device) || this.#ended.has(device)) throw new Violation("notification to another device", label);
+    if (this.isCanceledEarly) throw new Violation("canceled notification is sent", label);
+    if (nowMs < this.sendAtMs - CLAIM_MS) throw new Violation("notification before its time", label);
+    if (nowMs > this.sendAtMs + this.expiresAfterMs + CLAIM_MS)
+      throw new Violation("expired notification is sent", label);
+    this.#received.set(device, (this.#received.get(device) ?? 0) + 1);
+  }
+  /** At the end. `isOnce`: nothing has failed. */
+  check(isOnce: boolean): void {
+    for (const device of this.works.is(true) ? this.due : [])
+      if (device.works.is(true) && !device.isGone && !this.#received.has(device))
+        throw new Violation("notification is not delivered", `${this.text} to ${device.account.name}`);
+    for (const [{ account }, count] of this.#received)
+      if (isOnce && count > 1)
+        throw new Violation("notification is delivered twice", `${this.text} to ${account.name}`);
   }
 }

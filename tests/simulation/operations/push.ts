@@ -1,62 +1,179 @@
-import { createECDH } from "node:crypto";
-import type { Account } from "../model/accounts";
-import { Device } from "../model/push";
+import { generateKeyPairSync, sign } from "node:crypto";
+import { buildClientData } from "@/lib/push/evidence/verify";
+import type { Account, Session } from "../model/accounts";
+import { Violation } from "../model/fact";
+import { Device, Message } from "../model/push";
+import { BROWSER_KEYS } from "../world";
 import { hasSession, type Operation, onAccount, type Step, sawSession } from "./operation";
 
-const curve = createECDH("prime256v1");
-curve.setPrivateKey(Buffer.alloc(32, 7));
-const KEYS = { p256dh: curve.getPublicKey("base64url"), auth: Buffer.alloc(16, 9).toString("base64url") };
+const MINUTE_MS = 60_000;
+const BUNDLE_ID = "com.example.homeport";
+/** The key of every phone. */
+const phoneKey = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
+/** A session of an app, which may be live. */
+const appSession = (step: Step, { liveSessions }: Account) =>
+  step.random.pick(liveSessions.filter(({ cookie }) => cookie === null)) ?? null;
 const activeDevices = (account: { devices: Device[] }) => account.devices.filter(({ works }) => works.canBe(true));
+const allDevices = ({ model }: Step) => model.accounts.flatMap(({ devices }) => devices);
 
 export async function seeDevices(step: Step, account: Account): Promise<void> {
-  const session = account.liveSessions.find(({ cookie }) => cookie === null);
+  const session = appSession(step, account);
   if (!session) return;
   const label = `list the devices of ${account.name}`;
   const answer = await step.send(label, "GET", "/api/push/devices", { token: session.token });
   if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
-  const { devices } = answer.body as { devices: unknown[] };
-  const sure = account.devices.filter(({ works }) => works.is(true)).length;
-  if (devices.length < sure) account.devices.find(({ works }) => works.is(true))?.saw(false);
-  if (devices.length > activeDevices(account).length) account.devices.find(({ works }) => works.is(false))?.saw(true);
+  const listed = answer.body.devices as { name: string; status: string }[];
+  for (const device of account.devices)
+    device.saw(listed.some(({ name, status }) => name === device.id && status === "active"));
+}
+
+function newDevice(step: Step, account: Account, session: Session, address: string): Device {
+  const device = new Device(account, session, address, step.random.uuid(), step.random.pick(["de", "en"]));
+  device.mayEnd();
+  account.devices.push(device);
+  return device;
+}
+
+/** Registers a phone: with evidence, once the nonce has arrived on it. */
+async function registerPhone(step: Step, account: Account): Promise<void> {
+  const token = step.random.uuid().replaceAll("-", "").repeat(2);
+  const session = appSession(step, account);
+  if (!session) return;
+  const device = newDevice(step, account, session, token);
+  const registration = { token, environment: "sandbox", device: { name: device.id, locale: device.locale } };
+  const register = (label: string, json: object) =>
+    step.send(`${label} of ${account.name}`, "POST", "/api/push/register", { token: session.token, json });
+  const asked = await register("register a phone", registration);
+  if (asked.outcome === "unknown") return;
+  if (!sawSession(session, asked) || asked.outcome !== "done") return device.end();
+  const { id: challengeId, value: challengeValue } = asked.body.challenge;
+  for (let waits = 0; waits < 20 && !step.world.nonces.has(challengeId); waits++)
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const pushNonce = step.world.nonces.get(challengeId);
+  if (pushNonce === undefined) return device.end();
+  const signed = { ...registration, bundleId: BUNDLE_ID, accountId: account.id ?? "" };
+  const clientData = buildClientData({ ...signed, challengeId, challengeValue, pushNonce });
+  const evidence = {
+    type: "device_key",
+    challengeId,
+    pushNonce,
+    publicKey: phoneKey.publicKey.export({ type: "spki", format: "der" }).subarray(-65).toString("base64"),
+    signature: sign("sha256", clientData, phoneKey.privateKey).toString("base64"),
+  };
+  const answer = await register("verify a phone", { ...registration, evidence });
+  if (answer.outcome === "unknown") return;
+  if (sawSession(session, answer) && answer.outcome === "done") device.works.set(true);
+  else device.end();
+}
+
+type To = { to: object; label: string; isFor: (device: Device) => boolean };
+
+/** Sends a message, now or later. */
+async function notify(step: Step, { to, label, isFor }: To, options: { sendAt?: Date; ttlSeconds?: number } = {}) {
+  const { model, random } = step;
+  const { sendAt, ttlSeconds } = options;
+  const atMs = Math.max(sendAt?.getTime() ?? 0, step.nowMs);
+  const devices = allDevices(step);
+  const text = random.uuid();
+  const message = new Message(text, atMs, (ttlSeconds ?? 86_400) * 1_000, devices, isFor);
+  model.messages.push(message);
+  const json = { kind: "custom", to, title: "Hello", body: text, ...options };
+  const audit = model.willAudit("push_sent");
+  const due = devices.filter((device) => device.works.is(true) && isFor(device));
+  const answer = await step.send(`notify ${label}`, "POST", "/api/admin/push/messages", { operator: "sim", json });
+  if (answer.outcome === "refused") {
+    audit.refused();
+    message.end();
+  }
+  if (answer.outcome !== "done") return;
+  audit.done();
+  message.id = answer.body.id;
+  // One that expires soon may do so while nothing can be sent.
+  if (ttlSeconds === undefined) message.due.push(...due);
+}
+
+/** Once faults have ceased, everybody gets one more message: a removed app is noticed then. */
+export const notifyAll = (step: Step) => notify(step, { to: { audience: {} }, label: "all", isFor: () => true });
+
+async function cancel(step: Step, message: Message): Promise<void> {
+  const { works, sendAtMs } = message;
+  const isSure = works.possible.length === 1;
+  const wasCanceled = works.is(false);
+  message.mayEnd();
+  const audit = step.model.willAudit("push_canceled");
+  const path = `/api/admin/push/messages/${message.id}`;
+  const answer = await step.send("cancel a message", "DELETE", path, { operator: "sim" });
+  if (answer.outcome === "refused") throw new Violation("message is lost", message.text);
+  if (answer.outcome === "unknown") return;
+  const isCanceled = answer.body.canceledAt !== null;
+  if (isSure) isCanceled && !wasCanceled ? audit.done() : audit.refused();
+  works.set(!isCanceled);
+  if (isCanceled && step.nowMs < sendAtMs - MINUTE_MS) message.isCanceledEarly = true;
+}
+
+export function checkMessages({ model, faultCount }: Step): void {
+  for (const { account, works, isGone } of model.accounts.flatMap(({ devices }) => devices))
+    if (isGone && works.is(true)) throw new Violation("removed app is active", account.name);
+  for (const message of model.messages) message.check(faultCount() === 0);
 }
 
 export const pushOperations: Operation[] = [
   onAccount("register a browser", 1.5, hasSession, async (step, account) => {
-    const session = step.random.pick(account.liveSessions);
-    if (session.cookie) return;
     const endpoint = `https://updates.push.services.mozilla.com/wpush/v2/${step.random.uuid()}`;
-    const device = new Device(account, session, endpoint);
-    device.mayEnd();
-    account.devices.push(device);
-    const json = { platform: "web", subscription: { endpoint, keys: KEYS }, device: { name: "Browser" } };
+    const session = appSession(step, account);
+    if (!session) return;
+    const device = newDevice(step, account, session, endpoint);
+    const { id: name, locale } = device;
+    const subscription = { endpoint, keys: BROWSER_KEYS };
+    const json = { platform: "web", subscription, device: { name, locale } };
     const label = `register a browser of ${account.name}`;
     const answer = await step.send(label, "POST", "/api/push/register", { token: session.token, json });
     if (answer.outcome === "unknown") return;
     if (sawSession(session, answer) && answer.outcome === "done") device.works.set(true);
     else device.end();
   }),
+  onAccount("register a phone", 1.5, (account) => hasSession(account) && account.id !== null, registerPhone),
   onAccount(
     "notify",
     1.5,
     (account) => account.exists.is(true) && account.email.possible.length === 1 && activeDevices(account).length > 0,
+    (step, account) => {
+      const { random, nowMs } = step;
+      const to = { account: account.email.possible[0] };
+      const isLater = random.chance(0.3);
+      const sendAt = new Date(nowMs + random.below(30 * MINUTE_MS));
+      const options = { ...(isLater && { sendAt }), ...(random.chance(0.2) && { ttlSeconds: 60 + random.below(600) }) };
+      return notify(step, { to, label: account.name, isFor: (device) => device.account === account }, options);
+    },
+  ),
+  {
+    name: "notify an audience",
+    weight: 0.4,
+    start: (step) => {
+      const locale = step.random.pick(["de", "en"]);
+      const to = { audience: { locale } };
+      return notify(step, { to, label: "an audience", isFor: (device) => device.locale === locale });
+    },
+  },
+  {
+    name: "cancel a message",
+    weight: 0.6,
+    start: (step) => {
+      const message = step.random.pick(step.model.messages.filter(({ id }) => id !== null).slice(-4));
+      return message ? cancel(step, message) : null;
+    },
+  },
+  onAccount(
+    "remove the app",
+    0.4,
+    (account) => activeDevices(account).length > 0,
     async (step, account) => {
-      for (const device of activeDevices(account)) device.extra += 1;
-      const json = {
-        kind: "custom",
-        to: { account: account.email.possible[0] },
-        title: "Hello",
-        body: step.random.uuid(),
-      };
-      const audit = step.model.willAudit("push_sent");
-      const answer = await step.send(`notify ${account.name}`, "POST", "/api/admin/push/messages", {
-        operator: "sim",
-        json,
-      });
-      if (answer.outcome === "refused") audit.refused();
-      if (answer.outcome !== "done") return;
-      audit.done();
-      for (const device of account.devices) if (device.works.is(true)) device.due += 1;
+      const device = step.random.pick(activeDevices(account));
+      step.world.gone.set(device.address, step.nowMs);
+      device.isGone = true;
+      device.mayEnd();
+      step.note(`an app of ${account.name} is removed`);
     },
   ),
   onAccount("list devices", 1, (account) => hasSession(account) && account.devices.length > 0, seeDevices),

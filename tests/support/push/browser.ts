@@ -1,8 +1,9 @@
-import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, randomUUID, verify } from "node:crypto";
+import { createECDH, createPublicKey, randomBytes, randomUUID, verify } from "node:crypto";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { newCertificate } from "@/dev/apns/credentials";
 import { listenForTest } from "@/tests/support/network/listen";
+import { decrypt } from "./decrypt";
 
 type Received = { headers: IncomingHttpHeaders; payload: Record<string, unknown>; sizeBytes: number };
 
@@ -33,21 +34,6 @@ export async function startBrowser() {
     keys: { p256dh: curve.getPublicKey("base64url"), auth: auth.toString("base64url") },
   };
   return Object.assign(browser, { origin, subscription, received });
-}
-
-/** Decrypts a message of one record (RFC 8291, section 3.4; RFC 8188, section 2). */
-function decrypt(body: Buffer, curve: ReturnType<typeof createECDH>, auth: Buffer): string {
-  const [salt, keyLength] = [body.subarray(0, 16), body.readUInt8(20)];
-  const [senderKey, record] = [body.subarray(21, 21 + keyLength), body.subarray(21 + keyLength)];
-  const derive = (secret: Buffer, from: Buffer, info: string | Buffer, length: number) =>
-    Buffer.from(hkdfSync("sha256", secret, from, info, length));
-  const keyInfo = Buffer.concat([Buffer.from("WebPush: info\0"), curve.getPublicKey(), senderKey]);
-  const secret = derive(curve.computeSecret(senderKey), auth, keyInfo, 32);
-  const key = derive(secret, salt, "Content-Encoding: aes128gcm\0", 16);
-  const decipher = createDecipheriv("aes-128-gcm", key, derive(secret, salt, "Content-Encoding: nonce\0", 12));
-  decipher.setAuthTag(record.subarray(-16));
-  const padded = Buffer.concat([decipher.update(record.subarray(0, -16)), decipher.final()]);
-  return padded.subarray(0, padded.lastIndexOf(2)).toString(); // the delimiter of the last record
 }
 
 /** Verifies a VAPID header (RFC 8292, section 2) with a public key. Returns its claims. @throws Error if it is wrong */
