@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Disk } from "./disk";
+import { Instances, type Server } from "./instances";
 import { machine } from "./machine";
 import { Violation } from "./model/fact";
 import { Model } from "./model/model";
@@ -58,9 +59,14 @@ const CRASHES_AFTER_ANSWERS = 10;
 const TRIES = 4;
 
 /** Runs one seed to its end, or to the first violation. */
-export async function runSeed(input: SeedInput, folder: string, disk: Disk): Promise<SeedResult> {
+export async function runSeed(
+  input: SeedInput,
+  folder: string,
+  disk: Disk,
+  server: Server | null,
+): Promise<SeedResult> {
   const startedMs = machine.realNowMs();
-  const world = new World(folder, disk);
+  const world = server ? new Instances(folder, disk, server, input.seed) : new World(folder, disk);
   const run = new Run(input, world);
   let failure: SeedResult["failure"] = null;
   try {
@@ -133,6 +139,11 @@ class Run {
     await this.#world.open();
     this.#isCalm = true;
     await this.#run(createRandom(seed), () => setUp(this.#newStep(createRandom(seed))));
+    if (this.#world.followMs > 0) {
+      this.#model.followMs = this.#world.followMs;
+      await this.#world.pass(this.#world.followMs);
+      await this.#proceed(createRandom(seed), Number.POSITIVE_INFINITY);
+    }
     this.#isCalm = false;
     for (const step of steps ?? Array.from({ length }, (_, i) => i)) {
       this.step = step;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { installDisk } from "./disk";
+import type { Server } from "./instances";
 import { machine } from "./machine";
 import type { SeedInput } from "./run-seed";
 
@@ -11,15 +12,16 @@ export type ThreadData = {
   folder: string;
   modules: Map<number, WebAssembly.Module> | null;
   sql?: string;
+  /** Two instances on it, instead of one on the embedded database. */
+  server: Server | null;
 };
 
 /** A thread that runs seeds, one after the other: code that has run before is faster. Nothing else of a seed is left in it. */
 async function main(port: MessagePort): Promise<void> {
-  const { template, folder: parent, modules, sql } = workerData as ThreadData;
+  const { template, folder: parent, modules, sql, server } = workerData as ThreadData;
   if (!modules) {
-    const { createTemplate } = await import("./template");
-    await createTemplate(template, sql);
-    return port.postMessage("done");
+    const { createTemplate, createServerTemplate } = await import("./template");
+    return port.postMessage(await (server ? createServerTemplate(server.url, sql) : createTemplate(template, sql)));
   }
   machine.install(modules);
   const disk = installDisk();
@@ -29,7 +31,7 @@ async function main(port: MessagePort): Promise<void> {
     spawnSync("cp", ["-a", `${template}/.`, folder]);
     machine.begin(input.seed);
     disk.begin(path.join(folder, "db"));
-    const result = await runSeed(input, folder, disk);
+    const result = await runSeed(input, folder, disk, server);
     rmSync(folder, { recursive: true, force: true });
     port.postMessage(result);
   });

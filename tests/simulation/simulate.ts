@@ -4,6 +4,7 @@ import path from "node:path";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { build, type Plugin } from "esbuild";
+import { type Cluster, startCluster } from "@/dev/postgres";
 import type { Mutation } from "./mutations/mutation";
 import type { SeedInput, SeedResult } from "./run-seed";
 import type { ThreadData } from "./seed";
@@ -82,9 +83,13 @@ async function prepare(mutation: Mutation | null = null) {
   });
   const script = path.join(outdir, "seed.mjs");
   const template = path.join(folder, "template");
+  mkdirSync(template);
   const pglite = readFileSync(PGLITE);
-  const data: ThreadData = { template, folder, modules: null, sql: mutation?.sql };
-  await answerOf(startThread(script, data));
+  const hasServer = process.env.TEST_DATABASE === "postgres" || mutation?.instances === 2;
+  const server = hasServer ? { url: await serverUrl(), template: "" } : null;
+  const data: ThreadData = { template, folder, modules: null, sql: mutation?.sql, server };
+  const name = await answerOf<string>(startThread(script, data));
+  if (server) server.template = name;
   data.modules = new Map([[pglite.byteLength, await WebAssembly.compile(pglite)]]);
   const idle: { worker: Worker; seeds: number }[] = [];
   return {
@@ -103,6 +108,22 @@ async function prepare(mutation: Mutation | null = null) {
       for (const place of [outdir, folder]) rmSync(place, { recursive: true, force: true });
     },
   };
+}
+
+/** PostgreSQL for two instances, in memory, until all has run. */
+let cluster: Cluster | undefined;
+
+async function serverUrl(): Promise<string> {
+  process.env.TMPDIR = MEMORY;
+  if (!cluster) {
+    cluster = await startCluster();
+    const end = () => {
+      cluster?.remove();
+      process.exit(1);
+    };
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, end);
+  }
+  return cluster.url;
 }
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
@@ -290,4 +311,8 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-process.exitCode = (await (options.mutations ? runMutations() : runSeeds())) > 0 ? 1 : 0;
+try {
+  process.exitCode = (await (options.mutations ? runMutations() : runSeeds())) > 0 ? 1 : 0;
+} finally {
+  cluster?.remove();
+}

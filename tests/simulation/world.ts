@@ -99,6 +99,8 @@ export class World {
   readonly #disk: Disk;
   gates: Gate[] = [];
   process = new Process();
+  /** How soon all processes have read what one of them has changed, of what each keeps in memory. */
+  readonly followMs: number = 0;
   outbox: { email: Email; id: string }[] = [];
   /** Called for each fault that happens. */
   onFault: (operation: string, fault: string, detail: string) => void = () => {};
@@ -215,7 +217,7 @@ export class World {
       await this.quiet();
       const [gate] = this.gates;
       if (gate) this.releaseGate(gate, null);
-      if (!isDone && this.gates.length === 0) machine.pass(1);
+      if (!isDone && this.gates.length === 0) await this.pass(1);
     }
     await done;
   }
@@ -307,8 +309,8 @@ export class World {
   }
 
   /** Runs what a client sends in a process of the service. */
-  protected within(operation: string, respond: () => Promise<Answer>): Promise<Answer> {
-    return scope.run({ operation, process: this.process }, respond);
+  protected within(operation: string, respond: () => Promise<Answer>, process = this.process): Promise<Answer> {
+    return scope.run({ operation, process }, respond);
   }
 
   /** What the hosts of the internet answer. */

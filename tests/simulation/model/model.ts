@@ -20,6 +20,8 @@ export class Model {
   readonly messages: Message[] = [];
   readonly crashes = { count: 0 };
   nextNumber = 1;
+  /** How long after a change another instance may not know of it, if it is of what each keeps in memory. */
+  followMs = 0;
 
   addAccount(password: string): Account {
     const account = new Account(this.nextNumber++, password);

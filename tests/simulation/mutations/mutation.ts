@@ -8,4 +8,6 @@ export type Mutation = {
   replace?: string;
   /** What changes the migrated database. */
   sql?: string;
+  /** Two instances on PostgreSQL find it, one on the embedded database does not. */
+  instances?: 2;
 };

@@ -21,7 +21,8 @@ async function seeUpdates(step: Step, platform: string): Promise<void> {
   const answer = await step.send(`check for updates, ${platform}`, "GET", `/api/version?${platform}`);
   if (answer.outcome !== "done") return;
   const release = step.model.releases.get(answer.body?.releaseId ?? answer.body?.id);
-  if (release?.isYanked.is(true)) throw new Violation("yanked release is offered", release.id);
+  if (release?.isYanked.is(true) && step.nowMs >= release.changedAtMs + step.model.followMs)
+    throw new Violation("yanked release is offered", release.id);
 }
 
 export const releaseOperations: Operation[] = [
@@ -48,6 +49,7 @@ export const releaseOperations: Operation[] = [
           if (isSame) audit.refused();
           else if (!release.isUnsure) audit.done();
           release.isYanked.set(yanked);
+          release.changedAtMs = step.nowMs;
           release.isUnsure = false;
         } else if (answer.outcome === "unknown") release.isUnsure = true;
         else {
