@@ -8,13 +8,14 @@ export default defineConfig({
   resolve: { alias: { "@": ROOT } },
   test: {
     include: [
-      "tests/subscriptions/fold/{fold,fold.properties,ownership}.test.ts",
+      "tests/subscriptions/fold/{fold,fold.properties,ownership,snapshot}.test.ts",
+      "tests/subscriptions/providers/order.properties.test.ts",
       "tests/subscriptions/status/status.test.ts",
       "tests/releases/rollouts/decide-next-step.test.ts",
       "tests/releases/selection/{file-types,installed-version,rollout-bucket,select-release,staged-rollout,system-filter,update}.test.ts",
       "tests/push/evidence/{assertion,attestation,verify}.test.ts",
       "tests/auth/api-keys/key-text.test.ts",
-      "tests/auth/authentication.test.ts",
+      "tests/auth/{access-rules,authentication}.test.ts",
       "tests/auth/authorization-server/authorization-request.test.ts",
       "tests/auth/second-factor/{recovery-codes,totp}.test.ts",
       "tests/http/limits.test.ts",
