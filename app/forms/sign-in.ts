@@ -28,11 +28,17 @@ import {
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
 import { reauthenticate, StepUpProof } from "@/lib/auth/step-up";
+import type { ErrorPlacement } from "@/lib/operation";
 import { setSessionCookie } from "@/lib/platform/http/cookies";
 import { redirectWithEmail } from "@/lib/platform/http/pages/flash";
 import { defineForm } from "@/lib/platform/http/pages/form";
 import { readReturnCookie, setReturnCookie } from "@/lib/platform/http/pages/page-cookies";
 import { confirmPath, continuingTo, NextPage, ownPath, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
+
+const LINK_ERRORS: ErrorPlacement = {
+  invalid_or_expired_token: { message: "This link is no longer valid. Request a new one" },
+  invalid_code: { field: "code" },
+};
 
 export const signInForms = [
   defineForm("/forms/register", {
@@ -112,7 +118,7 @@ export const signInForms = [
     summary: "Set a new password",
     page: "/reset",
     body: ConfirmReset.extend({ token: EmailedToken }),
-    errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid. Request a new one" } },
+    errorPlacement: LINK_ERRORS,
     handle: async ({ ctx, body, request, caller }) => {
       const identities = await confirmReset(ctx, body, caller);
       const linked = [...new Set(identities.map(({ provider }) => provider))].join(",");
@@ -128,7 +134,7 @@ export const signInForms = [
       token: EmailedToken,
       passkey: PasskeyRegistrationField.optional(),
     }),
-    errorPlacement: { invalid_or_expired_token: { message: "This link is no longer valid. Request a new one" } },
+    errorPlacement: LINK_ERRORS,
     handle: async ({ ctx, body, caller }) => {
       const identities = await acceptInvitation(ctx, body, caller);
       const linked = [...new Set(identities.map(({ provider }) => provider))].join(",");

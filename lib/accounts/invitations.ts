@@ -8,7 +8,7 @@ import { recordAccountChange } from "../platform/audit/operator-events";
 import { newId } from "../platform/db/ids";
 import type { Caller, Operator } from "../principal";
 import type { Invitation } from "./admin/schema";
-import { consumeLink, type PasswordLink, requireLink, setPasswordByLink } from "./password-reset";
+import { consumeLink, type PasswordLink, requireLink, requireLinkCode, setPasswordByLink } from "./password-reset";
 import type { AcceptInvitation } from "./schema";
 import { type LinkedIdentity, listIdentities } from "./sign-in-methods/identities";
 
@@ -81,17 +81,19 @@ export async function createInvitationOptions(
 /**
  * Accepts an invitation, which works once, with a password or a passkey. It verifies the email, as a password reset does, and
  * does not sign in. Returns the linked providers for the owner to check.
- * @throws AppError validation_failed, passkey_invalid, passkey_registered: without using up the invitation;
+ * @throws AppError validation_failed, invalid_code, passkey_invalid, passkey_registered: without using up the invitation;
  *   invalid_or_expired_token, also if the account is disabled, or has a password or a passkey by now; rate_limited, overloaded
  */
 export async function acceptInvitation(
   ctx: Deps,
-  { token, password, passkey, name }: AcceptInvitation,
+  { token, password, passkey, name, code }: AcceptInvitation,
   caller: Caller,
 ): Promise<LinkedIdentity[]> {
-  if (passkey === undefined) return setPasswordByLink(ctx, INVITATION, { token, password: password ?? "" }, caller);
+  if (passkey === undefined)
+    return setPasswordByLink(ctx, INVITATION, { token, password: password ?? "", code }, caller);
   const account = await requireLink(ctx, INVITATION, token, caller);
   const credential = await verifyNewPasskey(ctx, passkey, { purpose: "invitation", accountId: account.id });
+  await requireLinkCode(ctx, account.id, code, caller);
   await ctx.db.$transaction(async (tx) => {
     await consumeLink(ctx, tx, INVITATION, { account, token }, caller);
     await addPasskey(ctx, tx, account, { credential, name }, caller);

@@ -297,7 +297,7 @@ export const accountOperations = {
       "Sets a new password with the token of the emailed link. Ends every session of the account and does not start a new one. `identities` lists the providers that can still sign in to the account; show them to its owner. A rejected password does not use up the token.",
     isInPerson: true,
     body: ConfirmReset,
-    errors: ["invalid_or_expired_token", "unauthenticated", "rate_limited", "overloaded"],
+    errors: ["invalid_or_expired_token", "invalid_code", "unauthenticated", "rate_limited", "overloaded"],
     examples: { "The link's token": { token: EMAILED_TOKEN, password: newPassword } },
     response: {
       description: "The password was changed.",
@@ -324,6 +324,7 @@ export const accountOperations = {
     body: AcceptInvitation,
     errors: [
       "invalid_or_expired_token",
+      "invalid_code",
       "passkey_invalid",
       "passkey_registered",
       "unauthenticated",

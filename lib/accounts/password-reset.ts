@@ -6,6 +6,9 @@ import { hashPassword } from "../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../auth/passwords/policy";
 import { isRecognizedDevice, recognizeClient } from "../auth/recognized-clients";
 import { cancelEmailChanges } from "../auth/reserved-emails";
+import { removeOldHandedCodes } from "../auth/second-factor/factors";
+import { TotpCode } from "../auth/second-factor/schema";
+import { verifySecondFactor } from "../auth/second-factor/verify-second-factor";
 import { revokeAllSessions } from "../auth/sessions/sessions";
 import { clearFailures } from "../auth/sign-in-throttle";
 import type { Context, Tx } from "../context";
@@ -98,13 +101,14 @@ export function confirmReset(ctx: Deps, given: ConfirmReset, caller: Caller) {
 export async function setPasswordByLink(
   ctx: Deps,
   link: PasswordLink,
-  { token, password }: ConfirmReset,
+  { token, password, code }: ConfirmReset,
   caller: Caller,
 ): Promise<LinkedIdentity[]> {
   const normalized = await checkNewPassword(ctx, password);
   const account = await requireLink(ctx, link, token, caller);
   rejectOwnEmail(normalized, account.email);
   await rejectBreached(ctx, normalized);
+  await requireLinkCode(ctx, account.id, code, caller);
   const passwordHash = await hashPassword(ctx, normalized);
   await ctx.db.$transaction(async (tx) => {
     await consumeLink(ctx, tx, link, { account, token }, caller);
@@ -131,6 +135,27 @@ export async function requireLink(
   else await ctx.limits.consume("resetConfirmByIp", caller.ip);
   if (!account) throw new AppError("invalid_or_expired_token");
   return account;
+}
+
+/**
+ * With AUTH_LINKS_NEED_CODE, requires what a thief of the mailbox does not have: a code of the account's authenticator app, one of
+ * its recovery codes, or the code that an operator handed over (OWASP ASVS 5.0, 6.3.6).
+ * @throws AppError validation_failed without a code; invalid_code, rate_limited
+ */
+export async function requireLinkCode(
+  ctx: Pick<Deps, "config" | "db" | "limits" | "now">,
+  accountId: string,
+  typed: string | undefined,
+  caller: Caller,
+): Promise<void> {
+  if (!ctx.config.AUTH_LINKS_NEED_CODE) return;
+  if (!typed)
+    throw new AppError("validation_failed", {
+      errors: [{ pointer: "/code", code: "required", detail: "Is required" }],
+    });
+  await removeOldHandedCodes(ctx.db, ctx.now(), accountId);
+  const code = TotpCode.safeParse(typed).data;
+  await verifySecondFactor(ctx, accountId, code ? { code } : { recoveryCode: typed }, "sign-in", caller);
 }
 
 /**

@@ -75,6 +75,13 @@ export const ResetAccepted = z.object({ status: z.literal("accepted") });
 export const ConfirmReset = z.object({
   token: z.string().min(1).max(256).describe("The token of the emailed link."),
   password: z.string().min(1).max(1024),
+  code: z
+    .string()
+    .max(64)
+    .optional()
+    .describe(
+      "Required with `AUTH_LINKS_NEED_CODE=true`: a code of the authenticator app, a recovery code, or the code that an operator has handed over.",
+    ),
 });
 export type ConfirmReset = z.infer<typeof ConfirmReset>;
 /** Either a password or a passkey. */

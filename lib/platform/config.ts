@@ -85,6 +85,7 @@ export const Environment = z.object({
   AUTH_SESSION_CONTEXT: flag.default(false),
   AUTH_LEAVING_NOTICE: flag.default(false),
   AUTH_HUMAN_PACE: flag.default(false),
+  AUTH_LINKS_NEED_CODE: flag.default(false),
   AUTH_GOOGLE_ID: text.optional(),
   AUTH_GOOGLE_SECRET: text.optional(),
   AUTH_GOOGLE_NATIVE_IDS: list.default([]),

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
+import { readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { newProtectedAccount } from "@/tests/support/auth/authenticator";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { ctx } from "@/tests/support/context";
-import { flashOf, submit } from "@/tests/support/web/forms";
+import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
 const reason = "Asked for by telephone";
 const locationOf = (response: Response) => response.headers.get("location");
@@ -57,6 +58,10 @@ test("a form unlinks a provider, resets factors, and deletes the account", async
   expect(locationOf(await send("unlinkAccountProvider", account, { provider: "github" }))).toContain("done=unlinked");
   expect(locationOf(await send("resetAccountFactors", account))).toContain("done=factors_reset");
   expect(flashOf(await send("resetAccountFactors", account))?.message).toMatch(/no second factor/);
+  const made = await send("createAccountRecoveryCode", account);
+  expect(locationOf(made)).toContain("done=code_created");
+  const shown = readShownSecret(ctx(), admin.id, "recovery-code", new Headers({ cookie: cookiesOf(made) }));
+  expect(await shown).toMatch(/^(?:[0-9A-Z]{6}-){3}[0-9A-Z]{6}$/);
   expect(locationOf(await send("deleteAccountAsOperator", account))).toBe("/console/accounts?done=deleted");
   expect(await eventsOf(account.id)).toContain("account_deleted");
 });

@@ -273,6 +273,7 @@ export const recipes: Record<string, Recipe> = {
       accountId: (await call("POST", "/api/admin/accounts", { json: { email: newEmail(), invite: false } })).account.id,
     },
   }),
+  createAccountRecoveryCode: account,
   resetAccountFactors: async ({ world }) => {
     const who = await newPerson(world);
     await withTotp(world, who);

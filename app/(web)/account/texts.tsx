@@ -223,6 +223,7 @@ const GERMAN: Partial<Record<AuditEventType, string>> = {
   recovery_code_used: "Wiederherstellungscode benutzt",
   second_factor_failed: "Anmeldung fehlgeschlagen: falscher Code",
   factors_reset: "Zweite Faktoren vom Support entfernt",
+  recovery_code_created: "Code für einen E-Mail-Link vom Support erstellt",
   passkey_added: "Passkey hinzugefügt",
   passkey_removed: "Passkey entfernt",
   passkey_refused: "Fehlgeschlagener Versuch mit einem Passkey",

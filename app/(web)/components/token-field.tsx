@@ -32,3 +32,17 @@ export function TokenField({ opened, ...given }: Props) {
   if (token) return <input type="hidden" name="token" value={token} />;
   return <Field name="token" label={label} hint={hint} required autoComplete="off" spellCheck={false} />;
 }
+
+const CODE_TEXTS = defineTexts({
+  en: { label: "Code", hint: "From your authenticator app, a recovery code, or the code that you were given." },
+  de: {
+    label: "Code",
+    hint: "Aus Ihrer Authenticator-App, ein Wiederherstellungscode oder der Code, den Sie bekommen haben.",
+  },
+});
+
+/** The code that an emailed link needs with AUTH_LINKS_NEED_CODE. */
+export function LinkCodeField() {
+  const { label, hint } = useTexts(CODE_TEXTS);
+  return <Field name="code" label={label} hint={hint} required autoComplete="one-time-code" spellCheck={false} />;
+}

@@ -2,7 +2,7 @@ import { pageContext } from "@/lib/auth/visitor";
 import { PasswordField } from "../components/field";
 import { Form } from "../components/form";
 import { type PageProps, readPage } from "../components/page-props";
-import { TokenField } from "../components/token-field";
+import { LinkCodeField, TokenField } from "../components/token-field";
 import { titleOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
 import { AcceptWithPasskey } from "./accept-with-passkey";
@@ -32,6 +32,7 @@ export default async function Page(props: PageProps) {
       <p>{texts.intro}</p>
       <Form action="/forms/invitation" flash={flash}>
         <TokenField />
+        {pageContext().config.AUTH_LINKS_NEED_CODE && <LinkCodeField />}
         <PasswordField
           label={common.password}
           hint={common.passwordHint(pageContext().config.AUTH_PASSWORD_MIN)}

@@ -2,7 +2,7 @@ import { pageContext } from "@/lib/auth/visitor";
 import { PasswordField } from "../components/field";
 import { Form } from "../components/form";
 import { type PageProps, readPage } from "../components/page-props";
-import { TokenField } from "../components/token-field";
+import { LinkCodeField, TokenField } from "../components/token-field";
 import { titleOf } from "../language/page-language";
 import { defineTexts } from "../language/texts";
 
@@ -30,6 +30,7 @@ export default async function Page(props: PageProps) {
       <h1>{texts.title}</h1>
       <Form action="/forms/reset" flash={flash}>
         <TokenField />
+        {pageContext().config.AUTH_LINKS_NEED_CODE && <LinkCodeField />}
         <PasswordField label={common.newPassword} hint={texts.hint(pageContext().config.AUTH_PASSWORD_MIN)} isNew />
         <button type="submit">{texts.submit}</button>
       </Form>

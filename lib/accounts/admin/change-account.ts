@@ -1,5 +1,6 @@
 import { lockAccount, requireAnotherAdmin } from "../../auth/account-checks";
-import { removeTotpAndRecoveryCodes } from "../../auth/second-factor/factors";
+import { HANDED_CODE_TTL_DAYS, hasSecondFactor, removeTotpAndRecoveryCodes } from "../../auth/second-factor/factors";
+import { replaceRecoveryCodes } from "../../auth/second-factor/recovery-codes";
 import { revokeAllSessions, revokeSessionInTx } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
@@ -175,6 +176,23 @@ export async function resetFactors(
   });
   deps.emails.wake();
   return change;
+}
+
+/**
+ * Makes a code for the owner of an account without an authenticator app, which an emailed link needs with AUTH_LINKS_NEED_CODE.
+ * It works once within a week, and replaces an earlier one.
+ * @throws AppError not_found; factor_exists
+ */
+export async function createHandedCode(deps: Deps, operator: Operator, id: string, { reason }: WithReason = {}) {
+  return deps.db.$transaction(async (tx) => {
+    const account = await lockAndReadAccount(tx, id);
+    if (await hasSecondFactor(tx, id)) throw new AppError("factor_exists");
+    const at = deps.now();
+    const [recoveryCode = ""] = await replaceRecoveryCodes(tx, at, id, 1);
+    await recordAccountChange(tx, at, operator, id, { type: "recovery_code_created", reason });
+    const expiresAt = new Date(at.getTime() + HANDED_CODE_TTL_DAYS * 24 * 60 * 60 * 1000);
+    return { account, recoveryCode, expiresAt };
+  });
 }
 
 /**

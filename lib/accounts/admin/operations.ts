@@ -11,6 +11,7 @@ import { exportFileName, readExport } from "../export-account";
 import { LINK_TTL_SECONDS, requestFirstOperatorLink } from "../first-operator";
 import { AccountExport } from "../schema";
 import {
+  createHandedCode,
   disableAccount,
   enableAccount,
   lockAndReadAccount,
@@ -32,6 +33,7 @@ import {
   AccountsQuery,
   DeletedAccount,
   FirstOperatorLink,
+  HandedCode,
   InvitedAccount,
   NewAccount,
   NewRole,
@@ -408,6 +410,33 @@ export const accountOperations = {
     response: accountChanged("The account has no second factor."),
     run: ({ ctx, operator, params, body }) => resetFactors(ctx, operator, params.accountId, body),
     form: { fields: WITH_REASON, after: () => ({ done: "factors_reset" }) },
+  }),
+
+  createAccountRecoveryCode: operation({
+    id: "createAccountRecoveryCode",
+    summary: "Make a code for an emailed link",
+    description:
+      "With `AUTH_LINKS_NEED_CODE=true`, an owner without an authenticator app sets a password by an emailed link and this code, which works once within a week. It replaces an earlier one. Make sure first who asks.",
+    ...CHANGE_WITH_REASON,
+    role: "admin",
+    idempotency: "refuse",
+    errors: ["not_found", "factor_exists"],
+    response: {
+      description: "The code. Only its hash is stored.",
+      schema: HandedCode,
+      examples: {
+        Made: {
+          account: ACCOUNT,
+          recoveryCode: "7K3M9Q-WX2B4N-0R5T8V-C1D6FG",
+          expiresAt: INVITED.invitation.expiresAt,
+        },
+      },
+    },
+    run: ({ ctx, operator, params, body }) => createHandedCode(ctx, operator, params.accountId, body),
+    form: {
+      fields: WITH_REASON,
+      after: ({ recoveryCode }) => ({ done: "code_created", secret: { kind: "recovery-code", value: recoveryCode } }),
+    },
   }),
 
   endAccountSessions: operation({

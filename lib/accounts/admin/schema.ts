@@ -178,6 +178,12 @@ export type NewAccount = z.infer<typeof NewAccount>;
 export const InvitedAccount = z.object({ account: AccountSummary, invitation: Invitation.nullable() });
 export type InvitedAccount = z.infer<typeof InvitedAccount>;
 
+export const HandedCode = z.object({
+  account: AccountSummary,
+  recoveryCode: z.string().describe("Give it to the owner by another way than email. It is shown only once."),
+  expiresAt: z.date(),
+});
+
 /** An account with everything that support needs, and nothing secret. */
 export const AccountDetails = AccountSummary.extend({
   image: z.string().nullable(),

@@ -43,6 +43,16 @@ export async function removeTotpAndRecoveryCodes(tx: Tx, accountId: string): Pro
   return count > 0;
 }
 
+/** How long a code works that an operator handed over, in days. */
+export const HANDED_CODE_TTL_DAYS = 7;
+
+/** Removes the codes of an account without an app, which an operator handed over more than a week ago. */
+export async function removeOldHandedCodes(tx: Tx, now: Date, accountId: string): Promise<void> {
+  if (await hasSecondFactor(tx, accountId)) return;
+  const since = new Date(now.getTime() - HANDED_CODE_TTL_DAYS * 24 * 60 * 60 * 1000);
+  await tx.recoveryCode.deleteMany({ where: { accountId, createdAt: { lt: since } } });
+}
+
 /** Removes the apps that were confirmed since a time or not at all, and the codes made since; without an app, all. */
 export async function removeTotpAndRecoveryCodesSince(tx: Tx, accountId: string, since: Date): Promise<void> {
   await tx.totpFactor.deleteMany({

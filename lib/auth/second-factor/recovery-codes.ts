@@ -23,8 +23,13 @@ export function hashRecoveryCode(typed: string): string {
 }
 
 /** Replaces an account's recovery codes. Returns the new ones, which are stored as hashes and cannot be retrieved again. */
-export async function replaceRecoveryCodes(tx: Tx, createdAt: Date, accountId: string): Promise<string[]> {
-  const codes = Array.from({ length: RECOVERY_CODE_COUNT }, newRecoveryCode);
+export async function replaceRecoveryCodes(
+  tx: Tx,
+  createdAt: Date,
+  accountId: string,
+  length = RECOVERY_CODE_COUNT,
+): Promise<string[]> {
+  const codes = Array.from({ length }, newRecoveryCode);
   await tx.recoveryCode.deleteMany({ where: { accountId } });
   await tx.recoveryCode.createMany({
     data: codes.map((code) => ({ accountId, codeHash: hashRecoveryCode(code), createdAt })),

@@ -32,6 +32,7 @@ export const EVENT_LABELS = {
   recovery_code_used: "Recovery code used",
   second_factor_failed: "Failed sign-in: wrong code",
   factors_reset: "Second factors removed by support",
+  recovery_code_created: "Code for an emailed link made by support",
   passkey_added: "Passkey added",
   passkey_removed: "Passkey removed",
   passkey_refused: "Failed attempt with a passkey",

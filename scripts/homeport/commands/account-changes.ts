@@ -59,6 +59,12 @@ export const resetFactors = change({
   errors: (email) => ({ no_second_factor: `${email} has no second factor and no passkey. Nothing was changed.` }),
 });
 
+export const recoveryCode = change({
+  send: (api, params, reason) => api.call("createAccountRecoveryCode", { params, body: { reason } }),
+  prints: ({ recoveryCode: code }) => code,
+  errors: (email) => ({ factor_exists: `${email} has an authenticator app. No code was made.` }),
+});
+
 export const invite = change({
   send: (api, params, reason) => api.call("inviteAccount", { params, body: { reason } }),
   prints: ({ invitation }, email) => `${email} gets an invitation, ${expiry(invitation)}.`,

@@ -17,6 +17,7 @@ import {
   enable,
   grant,
   invite,
+  recoveryCode,
   resetFactors,
   restoreConsent,
   revokeSessions,
@@ -174,5 +175,9 @@ function defineChanges(accounts: HomeportCommand): void {
     "reset-factors <account>",
     "remove the second factors and passkeys of an owner who has lost them, and sign them out",
   ).run(resetFactors);
+  change(
+    "recovery-code <account>",
+    "print a code that the owner of an account without an authenticator app needs for an emailed link",
+  ).run(recoveryCode);
   change("delete <account>", "delete an account and all its data").option("--yes", "do not ask").run(deleteAccount);
 }

@@ -3,6 +3,7 @@ import { listAccountEvents, showAccount } from "@/lib/accounts/admin/show-accoun
 import { PageQuery } from "@/lib/platform/lists";
 import { AccessQuery } from "@/lib/subscriptions/access/schema";
 import { PageHead } from "../../components/headings";
+import { ShownSecret } from "../../components/shown-secret";
 import { consolePage, parseId, titleOf } from "../../frame/console-page";
 import { hasRole } from "../../frame/operator";
 import { AccountBadges } from "../account-badges";
@@ -32,6 +33,7 @@ const DONE = {
   session_ended: "The session has ended.",
   unlinked: "The provider is unlinked, and every session has ended. The owner gets an email.",
   factors_reset: "The second factors and passkeys are removed, and every session has ended. The owner gets an email.",
+  code_created: "The code is made. It works once within a week, with an emailed link.",
   granted: "The customer has the entitlement at once.",
   grant_ended: "The grant has ended.",
   role_changed: "The account has the role. Its sessions have it at once.",
@@ -54,7 +56,12 @@ export default consolePage(PAGE, async ({ ctx, operator, params, query: { entitl
       />
       <div className="columns">
         <Profile account={account} />
-        <SignInMethods account={account} />
+        <ShownSecret
+          kind="recovery-code"
+          title="The code for an emailed link"
+          lead="Give it to the owner by another way than email. It cannot be shown again."
+        />
+        <SignInMethods account={account} needsCodes={ctx.config.AUTH_LINKS_NEED_CODE} />
       </div>
       <Access ctx={ctx} operator={operator} accountId={accountId} entitlement={entitlement} />
       <Sessions account={account} />

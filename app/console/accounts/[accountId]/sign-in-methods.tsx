@@ -5,7 +5,7 @@ import { type Column, List } from "../../components/table";
 import { Ago } from "../../components/time";
 import { AccountAction, countOf, endsSessions } from "./account-action";
 
-export function SignInMethods({ account }: { account: AccountDetails }) {
+export function SignInMethods({ account, needsCodes }: { account: AccountDetails; needsCodes: boolean }) {
   const { hasPassword, factors } = account;
   const { totp, recoveryCodes, passkeys } = factors;
   return (
@@ -14,6 +14,7 @@ export function SignInMethods({ account }: { account: AccountDetails }) {
       actions={
         <>
           {!hasPassword && passkeys.length === 0 && !account.disabledAt && <Invite account={account} />}
+          {needsCodes && totp === null && <MakeCode account={account} />}
           {(totp !== null || passkeys.length > 0) && <ResetFactors account={account} />}
         </>
       }
@@ -107,6 +108,23 @@ function Invite({ account }: { account: AccountDetails }) {
       <p>
         The owner gets an email with a link that sets a password or a passkey, once, within 7 days.
         {account.invitation && " The link of the earlier invitation no longer works."}
+      </p>
+    </AccountAction>
+  );
+}
+
+function MakeCode({ account }: { account: AccountDetails }) {
+  return (
+    <AccountAction
+      operation={accountOperations.createAccountRecoveryCode}
+      account={account}
+      label="Make a code"
+      title="Make a code for an emailed link?"
+      submit="Make the code"
+    >
+      <p>
+        With it, and the link of a password reset or of an invitation, the owner sets a password. It works once within a
+        week. Make sure first that it is the owner who asks.
       </p>
     </AccountAction>
   );
