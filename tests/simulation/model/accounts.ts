@@ -1,5 +1,6 @@
 import type { Grant, Purchase } from "./billing";
 import { Fact, Usable, Violation } from "./fact";
+import type { AuthenticatorApp, Identity, Passkey, RecoveryCode } from "./factors";
 import type { Device } from "./push";
 
 export class Session extends Usable {
@@ -7,6 +8,11 @@ export class Session extends Usable {
   cookie: string | null = null;
   /** The code that it was exchanged for. */
   codeText: string | null = null;
+  /** Its id, if an answer has named it. */
+  id: string | null = null;
+  /** When its owner was authenticated at the latest, and whether perhaps by two factors. */
+  authenticatedAtMs = Number.POSITIVE_INFINITY;
+  hasTwoFactors = true;
 
   constructor(
     readonly token: string,
@@ -16,10 +22,20 @@ export class Session extends Usable {
   }
 }
 
-/** A link in an email, or a code of the authorization server. */
+export type CodeKind =
+  | "reset link"
+  | "email link"
+  | "verification link"
+  | "not-me link"
+  | "undo link"
+  | "authorization code"
+  | "device code"
+  | "sign-in challenge";
+
+/** A link in an email, a code of the authorization server, or the first half of a sign-in. */
 export class Code extends Usable {
   constructor(
-    kind: "reset link" | "email link" | "authorization code" | "device code",
+    kind: CodeKind,
     readonly account: Account,
     readonly text: string,
     readonly detail: string,
@@ -29,12 +45,25 @@ export class Code extends Usable {
   }
 }
 
+/** The links that end when the password or the email changes. */
+const PASSWORD_LINK = /^(reset|email) link$/;
+/** The codes that end with all sessions. */
+const OF_SESSIONS = /(code|challenge|not-me link)$/;
+const MAX_SURE_SESSIONS = 12;
+
 export class Account {
   id: string | null = null;
   readonly exists = new Fact(false, true);
   readonly isDisabled = new Fact(false);
-  readonly password: Fact<string>;
+  /** null: it has none. */
+  readonly password: Fact<string | null>;
   readonly email: Fact<string>;
+  readonly isVerified = new Fact(false);
+  /** null: it has none, and sign-ins need no second factor. */
+  readonly app = new Fact<AuthenticatorApp | null>(null);
+  recoveryCodes: RecoveryCode[] = [];
+  readonly passkeys: Passkey[] = [];
+  readonly identities: Identity[] = [];
   readonly sessions: Session[] = [];
   readonly codes: Code[] = [];
   readonly devices: Device[] = [];
@@ -45,6 +74,10 @@ export class Account {
   askedAtMs: number | null = null;
   /** How many have arrived. */
   resetEmails = 0;
+  /** Whether the email that says that it was deleted has to arrive, and whether it has. */
+  mustBeTold = false;
+  wasTold = false;
+  #ending: Usable[] = [];
   /** Nobody knows whether it or another one has its email. */
   isUnclear = false;
   /** Requests about one account follow each other, unless an operation is about two at the same time. */
@@ -54,7 +87,7 @@ export class Account {
 
   constructor(
     readonly number: number,
-    password: string,
+    password: string | null,
   ) {
     this.password = new Fact(password);
     this.email = new Fact(this.emailNumber(0));
@@ -74,30 +107,77 @@ export class Account {
     const session = new Session(token, this);
     session.cookie = cookie;
     this.sessions.push(session);
+    // Of more than 20 live ones the oldest end. Some of them may have had no answer.
+    for (const old of this.liveSessions.slice(0, -MAX_SURE_SESSIONS)) this.mayEndSession(old);
     return session;
   }
-  codesOf(kind: Code["kind"]): Code[] {
+  codesOf(kind: CodeKind): Code[] {
     return this.codes.filter((code) => code.kind === kind);
   }
-  addCode(
-    kind: "reset link" | "email link" | "authorization code" | "device code",
-    text: string,
-    detail: string,
-    isSure = false,
-  ) {
+  addCode(kind: CodeKind, text: string, detail: string, isSure = false) {
     const code = new Code(kind, this, text, detail, isSure);
     this.codes.push(code);
     return code;
   }
+  /** What ends with all sessions. */
+  get access(): Usable[] {
+    return [...this.sessions, ...this.devices, ...this.codes.filter(({ kind }) => OF_SESSIONS.test(kind))];
+  }
   /** A request that may end all sessions, and what they have allowed, has been sent. */
   mayEndAccess(): void {
     this.askedAtMs = null;
-    for (const one of [...this.sessions, ...this.devices, ...this.codes]) one.mayEnd();
+    this.#ending = this.access;
+    for (const one of [...this.access, ...this.codes]) one.mayEnd();
   }
-  /** All sessions have ended, and with them their devices and the codes that they have allowed. */
+  /** All that was there when the request was sent has ended. An emailed link that has arrived since may be newer. */
   endAccess(): void {
-    for (const one of [...this.sessions, ...this.devices]) one.end();
+    for (const one of this.#ending) one.end();
+  }
+  /** The other sessions have ended, and the codes that any has allowed. */
+  endOthers(session: Session): void {
+    for (const one of this.sessions) if (one !== session) this.endSession(one);
     for (const code of this.codes) if (/ code$/.test(code.kind)) code.end();
+  }
+  mayEndOthers(session: Session): void {
+    for (const one of this.sessions) if (one !== session) this.mayEndSession(one);
+    for (const code of this.codes) if (/ code$/.test(code.kind)) code.mayEnd();
+  }
+  /** Ways to sign in besides the password. */
+  get factors(): Usable[] {
+    return [...this.recoveryCodes, ...this.passkeys, ...this.identities];
+  }
+  /** A sign-in was asked for a second factor, or was not. */
+  sawSecondFactor(isAsked: boolean): void {
+    if (isAsked && this.app.is(null)) throw new Violation("second factor is asked for without one", this.name);
+    if (!isAsked && !this.app.canBe(null)) throw new Violation("second factor is skipped", this.name);
+    this.app.rule(null, !isAsked);
+  }
+  mayLoseApp(): void {
+    this.app.maySet(null);
+    for (const code of this.recoveryCodes) code.mayEnd();
+  }
+  loseApp(): void {
+    this.app.set(null);
+    for (const code of this.recoveryCodes) code.end();
+  }
+  /**
+   * A request by which the owner of the email takes it over has been sent: if nobody had verified it, whoever had
+   * registered it loses all. Returns what to call when it was applied.
+   */
+  mayTakeOver(): () => void {
+    const isLoss = this.isVerified.is(false);
+    const { factors } = this;
+    if (this.isVerified.canBe(false)) {
+      this.mayLoseApp();
+      for (const one of factors) one.mayEnd();
+    }
+    this.isVerified.maySet(true);
+    return () => {
+      this.isVerified.set(true);
+      if (!isLoss) return;
+      this.loseApp();
+      for (const one of factors) one.end();
+    };
   }
   mayEndSession(session: Session): void {
     session.mayEnd();
@@ -112,13 +192,14 @@ export class Account {
   /** The links that had arrived before the request have ended. One that arrived meanwhile may be newer than its effect. */
   endLinks(before: readonly Code[] = this.codes): void {
     this.askedAtMs = null;
-    for (const code of before) if (/ link$/.test(code.kind)) code.end();
+    for (const code of before) if (PASSWORD_LINK.test(code.kind)) code.end();
   }
   /** The account has been deleted. */
   remove(): void {
     this.exists.set(false);
+    this.mayEndAccess();
     this.endAccess();
-    this.endLinks();
+    for (const one of [...this.codes, ...this.factors]) one.end();
   }
 
   /** A request with the password was answered as the right one would be, or not. */

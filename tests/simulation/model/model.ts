@@ -23,7 +23,7 @@ export class Model {
   /** How long after a change another instance may not know of it, if it is of what each keeps in memory. */
   followMs = 0;
 
-  addAccount(password: string): Account {
+  addAccount(password: string | null): Account {
     const account = new Account(this.nextNumber++, password);
     this.accounts.push(account);
     return account;
@@ -44,8 +44,8 @@ export class Model {
 
   /** Emails that were asked for, and need not have expired, have arrived. */
   checkEmails(calmFromMs: number): void {
-    for (const { name, askedAtMs } of this.accounts)
-      if (askedAtMs !== null && calmFromMs - askedAtMs < MAX_EMAIL_AGE_MS)
+    for (const { name, askedAtMs, mustBeTold, wasTold } of this.accounts)
+      if ((mustBeTold && !wasTold) || (askedAtMs !== null && calmFromMs - askedAtMs < MAX_EMAIL_AGE_MS))
         throw new Violation("email is not sent", name);
   }
 

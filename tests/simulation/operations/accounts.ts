@@ -1,11 +1,14 @@
 import type { Account, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
+import { addChallenge, prove, signedIn } from "./factors";
 import {
+  cookiesOf,
   hasSession,
   isThere,
   newPassword,
   type Operation,
   onAccount,
+  onSession,
   type Step,
   sawSession,
   WRONG_PASSWORD,
@@ -18,18 +21,20 @@ export async function logIn(step: Step, account: Account, password: string, emai
   const answer = await step.send(`log in ${account.name}`, "POST", "/api/auth/login", { json });
   if (answer.outcome === "unknown") return;
   const isDisabled = answer.body?.code === "account_disabled";
-  account.sawPassword(address, password, answer.outcome === "done" || isDisabled);
+  const isChallenged = answer.body?.code === "second_factor_required";
+  const isRight = answer.outcome === "done" || isDisabled || isChallenged;
+  account.sawPassword(address, password, isRight);
   if (
     isDisabled !== account.isDisabled.is(true) &&
     !account.isDisabled.canBe(isDisabled) &&
     password !== WRONG_PASSWORD
   )
-    if (answer.outcome === "done" || isDisabled)
-      throw new Violation(isDisabled ? "account is disabled" : "disabled account works", account.name);
-  if (answer.outcome === "done" || isDisabled) account.isDisabled.set(isDisabled);
+    if (isRight) throw new Violation(isDisabled ? "account is disabled" : "disabled account works", account.name);
+  if (isRight) account.isDisabled.set(isDisabled);
+  if (isChallenged) addChallenge(step, account, answer.body.challenge);
   if (answer.outcome !== "done") return;
-  account.id ??= answer.body.user.id;
-  account.addSession(answer.body.token);
+  account.sawSecondFactor(false);
+  signedIn(step, account, answer, false);
 }
 
 export async function seeSession(step: Step, session: Session): Promise<void> {
@@ -43,6 +48,40 @@ export async function seeSession(step: Step, session: Session): Promise<void> {
     throw new Violation("account sees another", `${account.name} sees ${user.id}`);
   session.saw(Boolean(user));
   if (!user) account.endSession(session);
+}
+
+async function changePassword(step: Step, session: Session): Promise<void> {
+  const { account } = session;
+  const next = newPassword(step.random);
+  const before = account.password.possible;
+  const links = account.codesOf("reset link");
+  const { json, saw } = await prove(step, session);
+  const restore = step.remember([...account.access, ...links], account.password);
+  account.password.maySet(next);
+  const own = account.devices.filter((device) => device.session === session);
+  const ownBefore = own.map(({ works }) => works.possible);
+  account.mayEndAccess();
+  const { authenticatedAtMs, hasTwoFactors } = session;
+  const answer = await step.send(`change the password of ${account.name}`, "POST", "/api/auth/password/change", {
+    token: session.token,
+    json: { ...json, newPassword: next },
+  });
+  saw(answer);
+  restore(answer);
+  if (answer.outcome !== "done") return;
+  if (!before.includes(json.password ?? null)) throw new Violation("wrong password works", account.name);
+  account.exists.set(true);
+  account.password.set(next);
+  account.endAccess();
+  for (const link of links) link.end();
+  const successor = account.addSession(answer.body.token);
+  Object.assign(successor, { id: session.id, authenticatedAtMs, hasTwoFactors });
+  session.id = null;
+  // Its own session goes on under the new token, and with it its devices.
+  for (const [i, device] of own.entries()) {
+    device.session = successor;
+    device.works.restore(ownBefore[i] ?? []);
+  }
 }
 
 export const accountOperations: Operation[] = [
@@ -60,32 +99,30 @@ export const accountOperations: Operation[] = [
       // A request whose commit was lost is refused when it is repeated: the email is taken.
       if (answer.outcome === "refused") throw new Violation("registration is refused", account.name);
       if (answer.outcome === "unknown") return;
-      account.exists.set(true);
-      account.id = answer.body.user.id;
-      account.addSession(answer.body.token);
+      signedIn(step, account, answer, false);
     },
   },
-  onAccount("log in", 4, isThere, (step, account) => logIn(step, account, step.random.pick(account.password.possible))),
+  onAccount("log in", 4, isThere, (step, account) =>
+    logIn(step, account, step.random.pick(account.password.possible) ?? WRONG_PASSWORD),
+  ),
   onAccount("log in with a wrong password", 1, isThere, (step, account) => logIn(step, account, WRONG_PASSWORD)),
   onAccount("log in through the form", 2, isThere, async (step, account) => {
     const { random } = step;
-    const [email, password] = [random.pick(account.email.possible), random.pick(account.password.possible)];
-    const headers = { origin: step.world.origin };
+    const email = random.pick(account.email.possible);
+    const password = random.pick(account.password.possible) ?? WRONG_PASSWORD;
     const answer = await step.send(`sign in ${account.name} by the form`, "POST", "/forms/sign-in", {
       form: { email, password },
-      headers,
+      headers: { origin: step.world.origin },
     });
-    const cookie = answer.headers
-      .getSetCookie()
-      .map((line) => line.split(";", 1)[0])
-      .join("; ");
-    const isSignedIn = /session/.test(cookie);
-    if (answer.outcome === "done" && isSignedIn) {
-      account.sawPassword(email, password, true);
-      if (account.isDisabled.is(true)) throw new Violation("disabled account works", account.name);
-      account.isDisabled.set(false);
-      account.addSession("", cookie);
-    }
+    const cookie = cookiesOf(answer.headers);
+    const isChallenged = answer.headers.get("location")?.startsWith("/sign-in/factor") === true;
+    if (!isChallenged && !/session/.test(cookie)) return;
+    account.sawPassword(email, password, true);
+    if (account.isDisabled.is(true)) throw new Violation("disabled account works", account.name);
+    account.isDisabled.set(false);
+    if (isChallenged) return addChallenge(step, account, cookie);
+    account.sawSecondFactor(false);
+    Object.assign(account.addSession("", cookie), { authenticatedAtMs: step.nowMs, hasTwoFactors: false });
   }),
   onAccount(
     "use session",
@@ -103,37 +140,7 @@ export const accountOperations: Operation[] = [
     if (answer.outcome === "done") account.endSession(session);
     if (answer.outcome === "refused") throw new Violation("sign-out is refused", account.name);
   }),
-  onAccount("change password", 2, hasSession, async (step, account) => {
-    const { random } = step;
-    const session = random.pick(account.liveSessions);
-    if (session.cookie) return;
-    const password = random.pick(account.password.possible);
-    const next = newPassword(random);
-    const before = account.password.possible;
-    const links = account.codesOf("reset link");
-    account.password.maySet(next);
-    const own = account.devices.filter((device) => device.session === session);
-    const ownBefore = own.map(({ works }) => [...works.possible]);
-    account.mayEndAccess();
-    const json = { password, newPassword: next };
-    const answer = await step.send(`change the password of ${account.name}`, "POST", "/api/auth/password/change", {
-      token: session.token,
-      json,
-    });
-    if (answer.outcome === "done") {
-      if (!before.includes(password)) throw new Violation("wrong password works", account.name);
-      account.exists.set(true);
-      account.password.set(next);
-      account.endAccess();
-      for (const link of links) link.end();
-      const successor = account.addSession(answer.body.token);
-      // Its own session goes on under the new token, and with it its devices.
-      for (const [i, device] of own.entries()) {
-        device.session = successor;
-        device.works.restore(ownBefore[i] ?? []);
-      }
-    } else if (answer.outcome === "refused") account.password.rule(next, false);
-  }),
+  onSession("change password", 2, () => true, changePassword),
   onAccount("ask for a reset", 3, isThere, async (step, account) => {
     const json = { email: step.random.pick(account.email.possible) };
     for (const code of account.codesOf("reset link")) code.mayEnd();
@@ -156,10 +163,13 @@ export const accountOperations: Operation[] = [
       const passwords = [newPassword(random), newPassword(random)].slice(0, random.pick([1, 1, 2]));
       const before = account.password.possible;
       const arrived = [...account.codes];
+      const restore = step.remember([...account.access, ...account.factors], account.app, account.isVerified);
+      let takenOver = () => {};
       account.askedAtMs = null;
       if (link.works.canBe(true) && account.exists.canBe(true)) {
         for (const password of passwords) account.password.maySet(password);
         account.mayEndAccess();
+        takenOver = account.mayTakeOver();
       }
       const results = await Promise.all(
         passwords.map((password) =>
@@ -176,26 +186,36 @@ export const accountOperations: Operation[] = [
         account.exists.set(true);
         account.endAccess();
         account.endLinks(arrived);
+        takenOver();
         // Another attempt without an answer would have found the link used.
         account.password.set(passwords[done] as string);
       } else if (results.every(({ outcome }) => outcome === "refused")) {
         link.saw(false, { nowMs: Number.POSITIVE_INFINITY });
+        restore({ outcome: "refused" });
         for (const password of passwords) if (!before.includes(password)) account.password.rule(password, false);
       }
     },
   ),
-  onAccount("ask to change the email", 1, hasSession, async (step, account) => {
-    const session = step.random.pick(account.liveSessions);
-    if (session.cookie) return;
-    const email = account.emailNumber(account.emails++);
-    for (const code of account.codesOf("email link")) code.mayEnd();
-    const json = { email, password: step.random.pick(account.password.possible) };
-    const answer = await step.send(`ask to change the email of ${account.name}`, "POST", "/api/auth/email/change", {
-      token: session.token,
-      json,
-    });
-    if (answer.outcome === "done") for (const code of account.codesOf("email link")) code.end();
-  }),
+  onSession(
+    "ask to change the email",
+    1,
+    () => true,
+    async (step, session) => {
+      const { account, token } = session;
+      const { json, saw } = await prove(step, session);
+      const email = account.emailNumber(account.emails++);
+      const links = account.codesOf("email link");
+      const restore = step.remember(links);
+      for (const link of links) link.mayEnd();
+      const answer = await step.send(`ask to change the email of ${account.name}`, "POST", "/api/auth/email/change", {
+        token,
+        json: { ...json, email },
+      });
+      saw(answer);
+      restore(answer);
+      if (answer.outcome === "done") for (const link of links) link.end();
+    },
+  ),
   onAccount(
     "change the email",
     2,
@@ -206,43 +226,57 @@ export const accountOperations: Operation[] = [
       const link = step.random.pick(account.codesOf("email link").slice(-3));
       const before = account.email.possible;
       if (link.works.canBe(true)) account.email.maySet(link.detail);
+      const restore = step.remember([], account.isVerified);
+      account.isVerified.maySet(true);
       for (const code of account.codes) if (/ link$/.test(code.kind)) code.mayEnd();
       account.askedAtMs = null;
       const answer = await step.send(`change the email of ${account.name}`, "POST", "/api/auth/email/change/confirm", {
         token: session.token,
         json: { token: link.text },
       });
+      restore(answer);
       if (answer.outcome === "done") {
         link.saw(true, { isOnce: true });
         account.exists.set(true);
+        account.isVerified.set(true);
         account.email.set(link.detail);
         account.endLinks();
       } else if (answer.outcome === "refused" && !before.includes(link.detail)) account.email.rule(link.detail, false);
     },
   ),
-  onAccount("export", 0.5, hasSession, async (step, account) => {
-    const session = step.random.pick(account.liveSessions);
-    if (session.cookie) return;
-    const answer = await step.send(`export ${account.name}`, "GET", "/api/auth/account/export", {
-      token: session.token,
-    });
-    if (answer.outcome === "unknown") return;
-    if (!sawSession(session, answer) || answer.outcome !== "done") return;
-    if (!account.email.canBe(answer.body.account.email)) throw new Violation("export of another account", account.name);
-    account.email.set(answer.body.account.email);
-  }),
-  onAccount("delete account", 0.4, hasSession, async (step, account) => {
-    const { random } = step;
-    const session = random.pick(account.liveSessions);
-    if (session.cookie) return;
-    const password = random.pick(account.password.possible);
-    account.exists.maySet(false);
-    account.mayEndAccess();
-    const json = { confirm: "DELETE", password };
-    const sent = { token: session.token, json };
-    const answer = await step.send(`delete ${account.name}`, "POST", "/api/auth/account/delete", sent);
-    if (answer.outcome === "done") account.remove();
-  }),
+  onSession(
+    "export",
+    0.5,
+    () => true,
+    async (step, session) => {
+      const { account, token } = session;
+      const answer = await step.send(`export ${account.name}`, "GET", "/api/auth/account/export", { token });
+      if (answer.outcome === "unknown") return;
+      if (!sawSession(session, answer) || answer.outcome !== "done") return;
+      if (!account.email.canBe(answer.body.account.email))
+        throw new Violation("export of another account", account.name);
+      account.email.set(answer.body.account.email);
+    },
+  ),
+  onSession(
+    "delete account",
+    0.4,
+    () => true,
+    async (step, session) => {
+      const { account, token } = session;
+      const { json, saw } = await prove(step, session);
+      const restore = step.remember(account.access, account.exists);
+      account.exists.maySet(false);
+      account.mayEndAccess();
+      const sent = { token, json: { ...json, confirm: "DELETE" } };
+      const answer = await step.send(`delete ${account.name}`, "POST", "/api/auth/account/delete", sent);
+      saw(answer);
+      restore(answer);
+      if (answer.outcome !== "done") return;
+      account.remove();
+      account.mustBeTold = true;
+    },
+  ),
   {
     name: "race for an email",
     weight: 0.4,
@@ -266,9 +300,7 @@ export const accountOperations: Operation[] = [
         account.isUnclear = answers.every(({ outcome }) => outcome !== "done");
         if (answer?.outcome === "refused") account.exists.set(false);
         if (answer?.outcome !== "done") continue;
-        account.exists.set(true);
-        account.id = answer.body.user.id;
-        account.addSession(answer.body.token);
+        signedIn(step, account, answer, false);
         for (const other of accounts) if (other !== account) other.exists.set(false);
       }
     },

@@ -5,20 +5,29 @@ import type { World } from "../world";
 import { accountOperations, logIn, seeSession } from "./accounts";
 import { billingOperations, deliverRest, seePurchases, seeStatus } from "./billing";
 import { codeOperations, exchangeForm } from "./codes";
+import { completeSignIn, factorOperations, seeFactors } from "./factors";
+import { followLink, LINKS, linkOperations } from "./links";
 import { newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
 import { operatorOperations, seeKey } from "./operators";
+import { passkeyOperations, signInWithPasskey } from "./passkeys";
 import { checkMessages, notifyAll, pushOperations, seeDevices } from "./push";
 import { checkReleases, learnReleases, releaseOperations } from "./releases";
+import { sessionOperations } from "./sessions";
 
 export const operations: Operation[] = [
   ...accountOperations,
   ...codeOperations,
+  ...factorOperations,
+  ...passkeyOperations,
+  ...linkOperations,
+  ...sessionOperations,
   ...billingOperations,
   ...operatorOperations,
   ...pushOperations,
   ...releaseOperations,
 ];
 
+const DELETED = /account was deleted/;
 const RECEIVER = "https://hooks.example.com/all";
 
 /** What an operator sets up before anything happens. */
@@ -37,6 +46,8 @@ export function readEmails({ outbox }: World, model: Model, from: number): numbe
     const owners = model.accounts.filter(
       (one) => one.exists.canBe(true) && (one.number === number || one.email.canBe(email.to)),
     );
+    if (DELETED.test(email.subject))
+      for (const one of model.accounts) one.wasTold ||= one.number === number || one.email.canBe(email.to);
     const [, reset] = /\/reset#token=([\w-]{43})/.exec(email.text) ?? [];
     const [, change] = /\/email-change#token=([\w-]{43})/.exec(email.text) ?? [];
     for (const account of owners) {
@@ -47,6 +58,10 @@ export function readEmails({ outbox }: World, model: Model, from: number): numbe
       if (reset && !account.codes.some(({ text }) => text === reset)) {
         for (const code of account.codesOf("reset link")) code.mayEnd();
         account.addCode("reset link", reset, email.to);
+      }
+      for (const [kind, pattern] of LINKS) {
+        const [, token] = pattern.exec(email.text) ?? [];
+        if (token && !account.codes.some(({ text }) => text === token)) account.addCode(kind, token, email.to);
       }
       if (change && !account.codes.some(({ text }) => text === change)) account.addCode("email link", change, email.to);
     }
@@ -59,7 +74,10 @@ export async function checkAll(step: Step): Promise<void> {
   const { model, world } = step;
   for (const account of model.accounts.filter(({ isUnclear }) => !isUnclear)) {
     for (const session of account.sessions) await seeSession(step, session);
-    for (const password of [...account.password.possible]) await logIn(step, account, password);
+    const [session] = account.liveSessions.filter(({ cookie }) => cookie === null);
+    if (session) await seeFactors(step, session);
+    for (const passkey of account.passkeys) await signInWithPasskey(step, account, passkey);
+    for (const password of [...account.password.possible]) await logIn(step, account, password ?? WRONG_PASSWORD);
     await logIn(step, account, WRONG_PASSWORD);
     await seeStatus(step, account);
     await seePurchases(step, account);
@@ -79,6 +97,8 @@ export async function checkAll(step: Step): Promise<void> {
 /** A code or link that was used or ended does not work. */
 async function seeEndedCode(step: Step, code: Code): Promise<void> {
   const { kind, text, account } = code;
+  if (kind === "sign-in challenge") return completeSignIn(step, code);
+  if (LINKS.some(([one]) => one === kind)) return followLink(step, code);
   const label = `use an ended ${kind} of ${account.name}`;
   const json = { token: text, password: newPassword(step.random) };
   const token = account.liveSessions.find(({ cookie }) => cookie === null)?.token;

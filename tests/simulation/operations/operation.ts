@@ -1,9 +1,9 @@
 import { machine } from "../machine";
 import type { Account, Session } from "../model/accounts";
-import { Violation } from "../model/fact";
+import { type Fact, type Usable, Violation } from "../model/fact";
 import type { Model } from "../model/model";
 import type { Random } from "../random";
-import type { Answer, Sent, World } from "../world";
+import type { Answer, Sent as Request, World } from "../world";
 
 /** What an operation needs. One step's random numbers are its own, so that it does the same when others are left out. */
 export class Step {
@@ -28,8 +28,26 @@ export class Step {
     return this.faultCount() > this.#faultsBefore;
   }
 
+  /**
+   * The facts as they are before a request. The function that it returns restores them if the request was refused, unless a
+   * fault may have hidden that it was applied.
+   */
+  remember(usables: readonly Usable[], ...others: Pick<Fact<unknown>, "possible" | "restore">[]) {
+    const facts = [...usables.map(({ works }) => works), ...others] as Fact<unknown>[];
+    const before = facts.map(({ possible }) => possible);
+    return ({ outcome }: Pick<Sent, "outcome">) => {
+      if (outcome !== "refused" || this.isDisturbed()) return;
+      for (const [i, fact] of facts.entries()) fact.restore(before[i] ?? []);
+    };
+  }
+
   /** Sends a request, and returns how it ended. A failure is expected only if the simulation has caused one. */
-  async send(operation: string, method: string, path: string, sent: Sent = {}): Promise<Answer & { outcome: Outcome }> {
+  async send(
+    operation: string,
+    method: string,
+    path: string,
+    sent: Request = {},
+  ): Promise<Answer & { outcome: Outcome }> {
     const answer = await this.world.send(operation, method, path, sent);
     const { status, body } = answer;
     this.note(`${operation}: ${status}${status >= 400 ? ` ${body?.code ?? body?.error ?? ""}` : ""}`);
@@ -37,9 +55,24 @@ export class Step {
     if (status === 503 && !this.isDisturbed()) throw new Violation("unavailable without a fault", operation);
     return { ...answer, outcome: status === 503 ? "unknown" : status < 400 ? "done" : "refused" };
   }
+
+  /** Sends a form of a page. It has succeeded if it leads to this path. */
+  async submit(
+    operation: string,
+    path: string,
+    form: Record<string, string>,
+    next: string,
+    cookie = "",
+  ): Promise<Sent> {
+    const answer = await this.send(operation, "POST", path, { form, cookie, headers: { origin: this.world.origin } });
+    const location = answer.headers.get("location") ?? "";
+    const isUnknown = answer.outcome === "unknown" || this.isDisturbed();
+    return { ...answer, outcome: location.startsWith(next) ? "done" : isUnknown ? "unknown" : "refused" };
+  }
 }
 
 export type Outcome = "done" | "refused" | "unknown";
+export type Sent = Awaited<ReturnType<Step["send"]>>;
 
 export type Operation = {
   name: string;
@@ -70,6 +103,31 @@ export function onAccount(
     },
   };
 }
+
+/** An operation of an app that is signed in. */
+export function onSession(
+  name: string,
+  weight: number,
+  suits: (account: Account) => boolean,
+  run: (step: Step, session: Session) => Promise<void>,
+): Operation {
+  const sessions = (account: Account) => account.liveSessions.filter(({ cookie }) => cookie === null);
+  const hasOne = (account: Account) => isThere(account) && sessions(account).length > 0;
+  return onAccount(
+    name,
+    weight,
+    (account) => hasOne(account) && suits(account),
+    (step, account) => run(step, step.random.pick(sessions(account))),
+  );
+}
+
+/** The cookies that an answer sets. */
+export const cookiesOf = (headers: Headers) =>
+  headers
+    .getSetCookie()
+    .map((line) => line.split(";", 1)[0])
+    .filter((line) => !line?.endsWith("="))
+    .join("; ");
 
 export const isThere = ({ exists }: Account) => exists.canBe(true);
 export const hasSession = (account: Account) => isThere(account) && account.liveSessions.length > 0;

@@ -8,7 +8,7 @@ import { isIdentified, type Operation, onAccount, type Step } from "./operation"
 const DAY_MS = 86_400_000;
 
 /** An operator's change: it is applied with its event in the audit trail, or not at all. */
-async function change(
+export async function change(
   step: Step,
   type: string,
   label: string,

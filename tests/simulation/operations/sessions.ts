@@ -1,0 +1,77 @@
+import type { Account, Session } from "../model/accounts";
+import { prove } from "./factors";
+import { isIdentified, isThere, type Operation, onAccount, type Step } from "./operation";
+import { change } from "./operators";
+
+const browsers = ({ liveSessions }: Account) => liveSessions.filter(({ cookie }) => cookie !== null);
+const named = ({ sessions }: Account) => sessions.filter(({ id }) => id !== null).slice(-6);
+
+function onBrowser(name: string, weight: number, run: (step: Step, session: Session) => Promise<void>): Operation {
+  const suits = (account: Account) => isThere(account) && browsers(account).length > 0;
+  return onAccount(name, weight, suits, (step, account) => run(step, step.random.pick(browsers(account))));
+}
+
+export const sessionOperations: Operation[] = [
+  onBrowser("end a session", 1, async (step, session) => {
+    const { account, cookie } = session;
+    const target = step.random.pick(named(account));
+    if (!target?.id) return;
+    const { saw } = await prove(step, session, { hasBody: false });
+    const restore = step.remember(account.access);
+    account.mayEndSession(target);
+    const next = "/account?done=session_ended";
+    const label = `end session ${account.sessions.indexOf(target)} of ${account.name}`;
+    const answer = await step.submit(label, "/forms/account/session", { id: target.id }, next, cookie ?? "");
+    saw(answer);
+    restore(answer);
+    if (answer.outcome !== "done") return;
+    session.saw(true);
+    account.endSession(target);
+  }),
+  onBrowser("end the other sessions", 0.7, async (step, session) => {
+    const { account, cookie } = session;
+    const { saw } = await prove(step, session, { hasBody: false });
+    const restore = step.remember(account.access);
+    account.mayEndOthers(session);
+    const next = "/account?done=sessions_ended";
+    const label = `end the other sessions of ${account.name}`;
+    const answer = await step.submit(label, "/forms/account/other-sessions", {}, next, cookie ?? "");
+    saw(answer);
+    restore(answer);
+    if (answer.outcome !== "done") return;
+    session.saw(true);
+    account.endOthers(session);
+  }),
+  onBrowser("sign out a browser", 1, async (step, session) => {
+    const { account, cookie } = session;
+    const restore = step.remember(account.access);
+    account.mayEndSession(session);
+    const next = "/sign-in?done=signed_out";
+    const answer = await step.submit(
+      `sign out a browser of ${account.name}`,
+      "/forms/sign-out",
+      {},
+      next,
+      cookie ?? "",
+    );
+    restore(answer);
+    if (answer.outcome === "done") account.endSession(session);
+  }),
+  onAccount(
+    "end a session as an operator",
+    0.6,
+    (account) => isIdentified(account) && named(account).length > 0,
+    async (step, account) => {
+      const target = step.random.pick(named(account));
+      const restore = step.remember(account.access);
+      const wasLive = target.works.is(true);
+      account.mayEndSession(target);
+      const path = `/api/admin/accounts/${account.id}/sessions/${target.id}`;
+      const label = `end a session of ${account.name} as an operator`;
+      const answer = await change(step, "signed_out", label, ["DELETE", path]);
+      restore(answer);
+      if (answer.outcome === "done") account.endSession(target);
+      else if (answer.outcome === "refused" && wasLive) target.saw(false);
+    },
+  ),
+];
