@@ -7,7 +7,7 @@ import { databaseOf, serverParts } from "@/lib/platform/db/open";
 import { postgresAdapter } from "@/lib/platform/db/server/adapter";
 import { SERVICE_LIMITS } from "@/lib/platform/db/time-limits";
 import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
-import type { Disk } from "./disk";
+import { disk } from "./disk";
 import { machine } from "./machine";
 import { createRandom, type Random } from "./random";
 import { type Answer, Process, World } from "./world";
@@ -81,8 +81,8 @@ export class Instances extends World {
   readonly #sent = new Set<{ atMs: number }>();
   #ended = 0;
 
-  constructor(folder: string, disk: Disk, server: Server, seed: number) {
-    super(folder, disk);
+  constructor(folder: string, server: Server, seed: number) {
+    super(folder);
     this.#folder = folder;
     this.#server = server;
     this.#random = createRandom(seed, 0x1257);
@@ -103,15 +103,15 @@ export class Instances extends World {
     await this.finish(Promise.all([this.#startOne(), this.#startOne()]));
   }
 
-  override async stop(random: Random): Promise<number> {
+  override async stop(random: Random) {
     for (const instance of this.#instances) instance.end();
-    const lostPages = await super.stop(random);
+    const lost = await super.stop(random);
     await this.#observer.end();
     const client = new Client({ connectionString: this.#server.url });
     await client.connect();
     await client.query(`DROP DATABASE ${new URL(this.#url).pathname.slice(1)} WITH (FORCE)`);
     await client.end();
-    return lostPages;
+    return lost;
   }
 
   async #startOne(): Promise<void> {
@@ -140,6 +140,7 @@ export class Instances extends World {
 
   #end(instance: Instance): void {
     instance.end();
+    disk.closeFilesOf(instance);
     this.#instances = this.#instances.filter((one) => one !== instance);
     this.gates = this.gates.filter(({ process }) => process !== instance);
   }

@@ -33,7 +33,6 @@ const state = {
   inFlight: 0,
   activity: 0,
   modules: new Map<number, WebAssembly.Module>(),
-  openFiles: new Set<{ close: () => Promise<void> }>(),
 };
 
 export const machine = {
@@ -76,11 +75,6 @@ export const machine = {
   },
   /** Forgets all timers, as when the process ends. */
   clearTimers: () => state.timers.clear(),
-  /** Closes the files that an ended process had open. */
-  closeFiles: async () => {
-    for (const file of state.openFiles) await file.close().catch(() => {});
-    state.openFiles.clear();
-  },
   /** Resolves when all code of the service waits: for a port of the simulation, a timer, or the next request. */
   quiet: async () => {
     for (let calm = 0; calm < 2; ) {
@@ -96,6 +90,7 @@ export const machine = {
     installClock();
     installTimers();
     installRandom();
+    installSync();
     installCounters();
     installModules();
     syncBuiltinESMExports();
@@ -221,6 +216,38 @@ function installRandom() {
   }
 }
 
+/** What Node would do on its threads is done at once. */
+function installSync() {
+  const install = (owner: any, names: string[]) => {
+    for (const name of names) {
+      const run = owner[name];
+      owner[name] = (...args: any[]) => {
+        const done = args.at(-1);
+        if (typeof done !== "function") return run(...args);
+        const results: any[] = [null];
+        try {
+          results.push((owner[`${name}Sync`] ?? run)(...args.slice(0, -1)));
+        } catch (error) {
+          results[0] = error;
+        }
+        queueMicrotask(() => done(...results));
+      };
+    }
+  };
+  install(require("node:crypto"), ["hkdf", "scrypt", "pbkdf2", "sign", "verify", "generateKey"]);
+  const both = [
+    "gzip",
+    "gunzip",
+    "deflate",
+    "inflate",
+    "deflateRaw",
+    "inflateRaw",
+    "brotliCompress",
+    "brotliDecompress",
+  ];
+  install(require("node:zlib"), both);
+}
+
 /** Counts what Node does on its threads: its order would differ from run to run, so nothing else runs meanwhile. */
 function installCounters() {
   const counted = (run: any) =>
@@ -234,72 +261,6 @@ function installCounters() {
       result.then(done, done);
       return result;
     };
-  const withCallback = (run: any) =>
-    function (this: unknown, ...args: any[]) {
-      const callback = args.at(-1);
-      if (typeof callback !== "function") return run.apply(this, args);
-      state.inFlight += 1;
-      args[args.length - 1] = (...results: any[]) => {
-        state.inFlight -= 1;
-        callback(...results);
-      };
-      return run.apply(this, args);
-    };
-  const fs = require("node:fs");
-  const fsPromises = require("node:fs/promises");
-  const crypto = require("node:crypto");
-  for (const name of Object.keys(fsPromises)) {
-    if (typeof fsPromises[name] !== "function" || name === "watch" || name === "glob") continue;
-    fsPromises[name] = counted(fsPromises[name]);
-  }
-  const open = fsPromises.open;
-  let isPrototypeCounted = false;
-  fsPromises.open = counted(async (...args: any[]) => {
-    const handle = await open(...args);
-    if (!isPrototypeCounted) {
-      isPrototypeCounted = true;
-      const prototype = Object.getPrototypeOf(handle);
-      for (const name of [
-        "read",
-        "write",
-        "sync",
-        "datasync",
-        "close",
-        "stat",
-        "truncate",
-        "readFile",
-        "writeFile",
-        "chmod",
-        "utimes",
-        "writev",
-        "appendFile",
-      ])
-        if (prototype[name]) prototype[name] = counted(prototype[name]);
-    }
-    state.openFiles.add(handle);
-    const close = handle.close.bind(handle);
-    handle.close = () => {
-      state.openFiles.delete(handle);
-      return close();
-    };
-    return handle;
-  });
-  for (const name of ["open", "close", "fsync", "fdatasync", "read", "write", "stat", "fstat", "readFile", "writeFile"])
-    fs[name] = withCallback(fs[name]);
-  for (const name of ["hkdf", "scrypt", "pbkdf2", "sign", "verify", "generateKeyPair", "generateKey"])
-    crypto[name] = withCallback(crypto[name]);
-  const zlib = require("node:zlib");
-  for (const name of [
-    "gzip",
-    "gunzip",
-    "deflate",
-    "inflate",
-    "deflateRaw",
-    "inflateRaw",
-    "brotliCompress",
-    "brotliDecompress",
-  ])
-    zlib[name] = withCallback(zlib[name]);
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle);
   for (const name of Object.getOwnPropertyNames(subtle)) {
     const method = Object.getOwnPropertyDescriptor(subtle, name)?.value;

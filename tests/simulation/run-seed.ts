@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { Disk } from "./disk";
 import { Instances, type Server } from "./instances";
 import { machine } from "./machine";
 import { Violation } from "./model/fact";
@@ -59,14 +58,9 @@ const CRASHES_AFTER_ANSWERS = 10;
 const TRIES = 4;
 
 /** Runs one seed to its end, or to the first violation. */
-export async function runSeed(
-  input: SeedInput,
-  folder: string,
-  disk: Disk,
-  server: Server | null,
-): Promise<SeedResult> {
+export async function runSeed(input: SeedInput, folder: string, server: Server | null): Promise<SeedResult> {
   const startedMs = machine.realNowMs();
-  const world = server ? new Instances(folder, disk, server, input.seed) : new World(folder, disk);
+  const world = server ? new Instances(folder, server, input.seed) : new World(folder);
   const run = new Run(input, world);
   let failure: SeedResult["failure"] = null;
   try {

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { installDisk } from "./disk";
+import { disk } from "./disk";
 import type { Server } from "./instances";
 import { machine } from "./machine";
 import type { SeedInput } from "./run-seed";
@@ -24,14 +24,16 @@ async function main(port: MessagePort): Promise<void> {
     return port.postMessage(await (server ? createServerTemplate(server.url, sql) : createTemplate(template, sql)));
   }
   machine.install(modules);
-  const disk = installDisk();
+  disk.install();
   const { runSeed } = await import("./run-seed");
   port.on("message", async (input: SeedInput) => {
     const folder = mkdtempSync(path.join(parent, "seed-"));
-    spawnSync("cp", ["-a", `${template}/.`, folder]);
+    const [data, lost] = [path.join(folder, "data"), path.join(folder, "lost")];
+    for (const place of [data, lost]) mkdirSync(place);
+    if (!server) spawnSync("cp", ["-a", `${template}/.`, data]);
     machine.begin(input.seed);
-    disk.begin(path.join(folder, "db"));
-    const result = await runSeed(input, folder, disk, server);
+    disk.begin(data, lost);
+    const result = await runSeed(input, data, server);
     rmSync(folder, { recursive: true, force: true });
     port.postMessage(result);
   });

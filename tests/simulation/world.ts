@@ -20,7 +20,7 @@ import type { Email } from "@/lib/platform/mail/emails";
 import { decrypt } from "@/tests/support/push/decrypt";
 import { answerOf, fakeAppStore, fakePaddle, fakeStripe } from "@/tests/support/subscriptions/provider-api";
 import { providerSettings } from "@/tests/support/subscriptions/provider-objects";
-import type { Disk } from "./disk";
+import { disk } from "./disk";
 import { machine } from "./machine";
 import { installNetwork, type OutgoingRequest, type OutgoingResponse } from "./network";
 import type { Random } from "./random";
@@ -50,7 +50,7 @@ export type Gate = {
   process: Process;
   resume: (fault: Fault | null) => void;
 };
-export type Port = "statement" | "commit" | "sync" | "mail" | "push" | "fetch";
+export type Port = "statement" | "commit" | "sync" | "file" | "mail" | "push" | "fetch";
 export type Fault = "before" | "after" | "conflict" | "refused" | "timeout" | "busy";
 
 /** Which faults a port can have. `after`: it took effect although it failed. */
@@ -58,6 +58,7 @@ const FAULTS: Record<Port, readonly Fault[]> = {
   statement: ["before", "conflict", "after"],
   commit: ["before", "after", "conflict"],
   sync: [],
+  file: [],
   mail: ["refused", "after", "timeout"],
   push: ["refused", "after", "timeout", "busy"],
   fetch: ["refused", "after", "timeout", "busy"],
@@ -96,7 +97,6 @@ export type Answer = { status: number; body: any; headers: Headers };
 
 export class World {
   readonly #folder: string;
-  readonly #disk: Disk;
   gates: Gate[] = [];
   process = new Process();
   /** How soon all processes have read what one of them has changed, of what each keeps in memory. */
@@ -123,10 +123,10 @@ export class World {
   answers = 0;
   #ips = 0;
 
-  constructor(folder: string, disk: Disk) {
+  constructor(folder: string) {
     this.#folder = folder;
-    this.#disk = disk;
-    disk.gate = async () => void (await this.#wait(this.process, "sync", "log"));
+    disk.gate = async (port, detail) =>
+      void (await this.#wait(scope.getStore()?.process ?? this.process, port, detail));
     installNetwork((request) => this.#respond(request));
     Object.defineProperty(globalThis, Symbol.for("homeport.context"), {
       get: () => scope.getStore()?.process.context ?? this.process.context,
@@ -233,21 +233,20 @@ export class World {
 
   /** The machine stops now, what was not synced is lost, and the service starts again. Returns what has happened. */
   async crash(random: Random): Promise<string> {
-    const lostPages = await this.stop(random);
+    const { pages, names } = await this.stop(random);
     await this.open();
-    return `the service is open again; ${lostPages} pages were lost`;
+    return `the service is open again; ${pages} pages and ${names} names in folders were lost`;
   }
 
-  /** The machine stops now. Returns how many pages were lost. */
-  async stop(random: Random): Promise<number> {
+  /** The machine stops now. Returns what was lost. */
+  async stop(random: Random) {
     this.process.isAlive = false;
     this.gates = [];
     machine.clearTimers();
     await machine.quiet();
-    const lostPages = this.#disk.stop(random);
-    await machine.closeFiles();
+    const lost = disk.stop(random);
     this.fatal = null;
-    return lostPages;
+    return lost;
   }
 
   /** Lets waiting code go on. */
