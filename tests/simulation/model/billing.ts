@@ -5,13 +5,25 @@ const LEEWAY_MS = 3_600_000;
 /** Around an end, what a request shows depends on when it reads. */
 const MARGIN_MS = 60_000;
 
-/** What a provider sends until it is acknowledged: late, twice, and in any order. */
+type Request = { path: string; body: string; headers: Record<string, string>; operator?: string };
+
+/** What a provider sends, or an operator imports, until it is acknowledged: late, twice, and in any order. */
 export type ProviderEvent = {
   label: string;
-  request: () => { method: string; path: string; body: string; headers: Record<string, string> };
+  request: () => Request;
   isAcknowledged: boolean;
+  import?: Import;
   /** It never arrives: the service has to ask for it. */
   isLost: boolean;
+};
+
+/** An import of accounts or purchases. A repetition changes nothing. */
+export type Import = {
+  audit: "accounts_imported" | "billing_imported";
+  running: number;
+  /** Whether what has changed has its event in the audit trail. */
+  isAudited: boolean;
+  onDone: (results: readonly { status: string; accountId: string | null }[]) => void;
 };
 
 /** A purchase: what its events say, whichever have arrived. */
@@ -19,6 +31,8 @@ export class Purchase {
   /** All events, in the order in which they happened. */
   readonly events: ProviderEvent[] = [];
   entitlements: readonly string[] = ["pro"];
+  /** What the provider calls its owner, if not by the account's id. */
+  customer: string | null = null;
   startedAtMs = 0;
   /** When access ends, unless it is renewed. */
   endsAtMs = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-import { type Owner, Usable, Violation } from "./fact";
+import { Fact, type Owner, Usable, Violation } from "./fact";
 
 /** A claimed notification may be on its way for so long. */
 const CLAIM_MS = 10_000;
@@ -25,6 +25,8 @@ export class Message extends Usable {
   id: string | null = null;
   /** Those that have to get it, unless they are removed. */
   readonly due: Device[] = [];
+  /** Whether its account exists: with an account its messages are deleted. */
+  exists = new Fact(true);
   readonly #ended: ReadonlySet<Device>;
   readonly #received = new Map<Device, number>();
   isCanceledEarly = false;

@@ -113,7 +113,7 @@ async function seeEndedCode(step: Step, code: Code): Promise<void> {
 }
 
 /** Each event was delivered at least once, and again only if something had failed. */
-function checkDeliveries({ model, faultCount }: Step): void {
+function checkDeliveries({ model, faultCount, nowMs }: Step): void {
   const received = [...model.received.values()];
   for (const account of model.accounts) {
     if (account.id === null || account.isUnclear) continue;
@@ -122,6 +122,11 @@ function checkDeliveries({ model, faultCount }: Step): void {
     if (created.length === 0 && account.exists.is(true))
       throw new Violation("webhook is not delivered", `account.created of ${account.name}`);
     if (created.length > 1) throw new Violation("webhook event is recorded twice", account.name);
+    const told = received.filter(({ type, data }) => type === "subscription.changed" && data.accountId === account.id);
+    const active = [...account.purchases, ...account.grants].filter((one) => one.givesAccess(account, nowMs, nowMs));
+    for (const id of account.exists.is(true) ? active.flatMap(({ entitlements }) => entitlements) : [])
+      if (!told.some(({ data }) => (data.entitlements as string[]).includes(id)))
+        throw new Violation("webhook is not delivered", `subscription.changed of ${account.name}: ${id}`);
   }
   if (faultCount() === 0)
     for (const { type, count } of received) if (count > 1) throw new Violation("webhook is delivered twice", type);

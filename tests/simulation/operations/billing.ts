@@ -1,16 +1,15 @@
 import type { Account } from "../model/accounts";
 import { type ProviderEvent, sawAccess, sawPurchases } from "../model/billing";
-import { Violation } from "../model/fact";
+import { importOperations, runImport } from "./imports";
 import { hasSession, isIdentified, type Operation, onAccount, type Step, sawSession } from "./operation";
-import { buy, happen, transfer } from "./stores";
+import { buy, deliver, happen, transfer } from "./stores";
 
-async function deliver(step: Step, event: ProviderEvent): Promise<void> {
-  const { method, path, ...sent } = event.request();
-  const answer = await step.send(event.label, method, path, sent);
-  if (answer.outcome === "refused") throw new Violation("webhook is refused", `${event.label}: ${answer.status}`);
-  // One that could not be applied is retried.
-  if (answer.outcome === "done" && answer.body.status !== "failed") event.isAcknowledged = true;
-}
+/** An import of an account is repeated until it is known to have been made: after a deletion it would make another one. */
+const canRepeat = ({ id }: Account, { import: given, isLost }: ProviderEvent) =>
+  !isLost && (given?.audit !== "accounts_imported" || id === null);
+
+const send = (step: Step, event: ProviderEvent) =>
+  event.import ? runImport(step, event, event.import) : deliver(step, event);
 
 const eventsOf = ({ purchases }: Account) => [...new Set(purchases.flatMap(({ events }) => events))];
 
@@ -18,7 +17,7 @@ const eventsOf = ({ purchases }: Account) => [...new Set(purchases.flatMap(({ ev
 export async function deliverRest(step: Step): Promise<void> {
   for (const account of step.model.accounts)
     for (const event of step.random.shuffle(eventsOf(account)))
-      if (!event.isLost && (!event.isAcknowledged || step.random.chance(0.1))) await deliver(step, event);
+      if (canRepeat(account, event) && (!event.isAcknowledged || step.random.chance(0.1))) await send(step, event);
   for (const account of step.model.accounts)
     for (const purchase of account.purchases) purchase.known = purchase.events.length;
 }
@@ -85,14 +84,15 @@ export const billingOperations: Operation[] = [
     ({ purchases }) => purchases.length > 0,
     async (step, account) => {
       const { random } = step;
-      const events = eventsOf(account).filter(({ isLost }) => !isLost);
+      const events = eventsOf(account).filter((event) => canRepeat(account, event));
       const waiting = events.filter(({ isAcknowledged }) => !isAcknowledged);
       const chosen = waiting.length > 0 ? random.shuffle(waiting).slice(0, 3) : [random.pick(events)];
       // Some arrive twice at the same time.
       const deliveries = chosen.flatMap((event) => (event && random.chance(0.2) ? [event, event] : (event ?? [])));
-      await Promise.all(deliveries.map((event) => deliver(step, event)));
+      await Promise.all(deliveries.map((event) => send(step, event)));
     },
   ),
+  ...importOperations,
   onAccount("see the status", 3, hasSession, seeStatus),
   onAccount("list purchases", 1.5, hasSession, seePurchases),
 ];

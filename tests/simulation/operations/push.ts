@@ -1,4 +1,4 @@
-import { generateKeyPairSync, sign } from "node:crypto";
+import { createECDH, createPrivateKey, sign } from "node:crypto";
 import { buildClientData } from "@/lib/push/evidence/verify";
 import type { Account, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
@@ -8,8 +8,6 @@ import { hasSession, type Operation, onAccount, type Step, sawSession } from "./
 
 const MINUTE_MS = 60_000;
 const BUNDLE_ID = "com.example.homeport";
-/** The key of every phone. */
-const phoneKey = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 /** A session of an app, which may be live. */
 const appSession = (step: Step, { liveSessions }: Account) =>
@@ -35,6 +33,18 @@ function newDevice(step: Step, account: Account, session: Session, address: stri
   return device;
 }
 
+/** The key of a new phone: with another one's key, it would be the same phone. */
+function newKey({ random }: Step) {
+  const curve = createECDH("prime256v1");
+  const secret = Buffer.alloc(32);
+  random.bytes(secret);
+  curve.setPrivateKey(secret);
+  const point = curve.getPublicKey();
+  const [x, y, d] = [point.subarray(1, 33), point.subarray(33), secret].map((part) => part.toString("base64url"));
+  const key = { kty: "EC", crv: "P-256", x: x ?? "", y: y ?? "", d: d ?? "" };
+  return { point, privateKey: createPrivateKey({ key, format: "jwk" }) };
+}
+
 /** Registers a phone: with evidence, once the nonce has arrived on it. */
 async function registerPhone(step: Step, account: Account): Promise<void> {
   const token = step.random.uuid().replaceAll("-", "").repeat(2);
@@ -50,33 +60,42 @@ async function registerPhone(step: Step, account: Account): Promise<void> {
   const { id: challengeId, value: challengeValue } = asked.body.challenge;
   for (let waits = 0; waits < 20 && !step.world.nonces.has(challengeId); waits++)
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-  const pushNonce = step.world.nonces.get(challengeId);
-  if (pushNonce === undefined) return device.end();
+  const arrived = step.world.nonces.get(challengeId);
+  if (arrived === undefined) return device.end();
+  const isForged = step.random.chance(0.2);
+  const pushNonce = isForged ? `${arrived.slice(1)}A` : arrived;
   const signed = { ...registration, bundleId: BUNDLE_ID, accountId: account.id ?? "" };
   const clientData = buildClientData({ ...signed, challengeId, challengeValue, pushNonce });
+  const { point, privateKey } = newKey(step);
   const evidence = {
     type: "device_key",
     challengeId,
     pushNonce,
-    publicKey: phoneKey.publicKey.export({ type: "spki", format: "der" }).subarray(-65).toString("base64"),
-    signature: sign("sha256", clientData, phoneKey.privateKey).toString("base64"),
+    publicKey: point.toString("base64"),
+    signature: sign("sha256", clientData, privateKey).toString("base64"),
   };
   const answer = await register("verify a phone", { ...registration, evidence });
   if (answer.outcome === "unknown") return;
-  if (sawSession(session, answer) && answer.outcome === "done") device.works.set(true);
-  else device.end();
+  if (!sawSession(session, answer) || answer.outcome !== "done") return device.end();
+  if (isForged) throw new Violation("evidence without its nonce works", account.name);
+  device.works.set(true);
 }
 
-type To = { to: object; label: string; isFor: (device: Device) => boolean };
+type To = { to: object; label: string; isFor: (device: Device) => boolean; account?: Account };
 
 /** Sends a message, now or later. */
-async function notify(step: Step, { to, label, isFor }: To, options: { sendAt?: Date; ttlSeconds?: number } = {}) {
+async function notify(
+  step: Step,
+  { to, label, isFor, account }: To,
+  options: { sendAt?: Date; ttlSeconds?: number } = {},
+) {
   const { model, random } = step;
   const { sendAt, ttlSeconds } = options;
   const atMs = Math.max(sendAt?.getTime() ?? 0, step.nowMs);
   const devices = allDevices(step);
   const text = random.uuid();
   const message = new Message(text, atMs, (ttlSeconds ?? 86_400) * 1_000, devices, isFor);
+  if (account) message.exists = account.exists;
   model.messages.push(message);
   const json = { kind: "custom", to, title: "Hello", body: text, ...options };
   const audit = model.willAudit("push_sent");
@@ -104,7 +123,11 @@ async function cancel(step: Step, message: Message): Promise<void> {
   const audit = step.model.willAudit("push_canceled");
   const path = `/api/admin/push/messages/${message.id}`;
   const answer = await step.send("cancel a message", "DELETE", path, { operator: "sim" });
-  if (answer.outcome === "refused") throw new Violation("message is lost", message.text);
+  if (answer.outcome === "refused") {
+    if (message.exists.is(true)) throw new Violation("message is lost", message.text);
+    audit.refused();
+    return message.end();
+  }
   if (answer.outcome === "unknown") return;
   const isCanceled = answer.body.canceledAt !== null;
   if (isSure) isCanceled && !wasCanceled ? audit.done() : audit.refused();
@@ -144,7 +167,7 @@ export const pushOperations: Operation[] = [
       const isLater = random.chance(0.3);
       const sendAt = new Date(nowMs + random.below(30 * MINUTE_MS));
       const options = { ...(isLater && { sendAt }), ...(random.chance(0.2) && { ttlSeconds: 60 + random.below(600) }) };
-      return notify(step, { to, label: account.name, isFor: (device) => device.account === account }, options);
+      return notify(step, { to, label: account.name, isFor: (device) => device.account === account, account }, options);
     },
   ),
   {

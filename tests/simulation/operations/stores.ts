@@ -1,25 +1,33 @@
 import { type ProviderEvent, Purchase } from "../model/billing";
-import type { Owner } from "../model/fact";
+import { type Owner, Violation } from "../model/fact";
 import type { World } from "../world";
 import type { Step } from "./operation";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const MONTH_MS = 30 * DAY_MS;
-export const WEBHOOK = "/api/subscription/billing-provider-webhook";
+const WEBHOOK = "/api/subscription/billing-provider-webhook";
 
 const STORES = ["stripe", "paddle", "appStore"] as const;
 type Store = (typeof STORES)[number];
 type Webhook = () => { body: string; headers: Record<string, string> };
 
 /** Things that happen to one purchase happen one after the other. */
-const later = () => new Promise((resolve) => setTimeout(resolve, 1_000));
+export const later = () => new Promise((resolve) => setTimeout(resolve, 1_000));
 
 function add(purchase: Purchase, label: string, webhook: Webhook, { isLost = false } = {}): ProviderEvent {
-  const request = () => ({ method: "POST", path: WEBHOOK, ...webhook() });
+  const request = () => ({ path: WEBHOOK, ...webhook() });
   const event = { label: `deliver ${label} of ${purchase.owner.name}`, request, isAcknowledged: false, isLost };
   purchase.events.push(event);
   return event;
+}
+
+/** A webhook is delivered. One that could not be applied is retried. */
+export async function deliver(step: Step, event: ProviderEvent): Promise<void> {
+  const { path, ...sent } = event.request();
+  const answer = await step.send(event.label, "POST", path, sent);
+  if (answer.outcome === "refused") throw new Violation("webhook is refused", `${event.label}: ${answer.status}`);
+  if (answer.outcome === "done" && answer.body.status !== "failed") event.isAcknowledged = true;
 }
 
 /** Somebody buys, at any of the providers. */
@@ -76,17 +84,20 @@ function happenAtStore(step: Step, purchase: Purchase, provider: Store): void {
   else if (change === "renew" || (change === "upgrade" && provider !== "paddle")) purchase.endsAtMs = nowMs + MONTH_MS;
 }
 
+/** Nobody buys a product of the App Store twice: an import, which does not name the first transaction, is known by it. */
+export const productOf = ({ transaction }: Purchase) => `com.example.${transaction.slice(0, 8)}`;
+
 /** A RevenueCat event ("Event Types and Fields") of a purchase. */
 function emitFromRevenueCat(step: Step, purchase: Purchase, type: string, fields: Record<string, unknown> = {}): void {
-  const { owner, transaction, startedAtMs, endsAtMs, isSandbox, isLifetime } = purchase;
+  const { owner, customer, transaction, startedAtMs, endsAtMs, isSandbox, isLifetime } = purchase;
   const event = {
     id: step.random.uuid(),
     type,
-    app_user_id: owner.id,
-    original_app_user_id: owner.id,
-    aliases: [owner.id],
+    app_user_id: customer ?? owner.id,
+    original_app_user_id: customer ?? owner.id,
+    aliases: [customer ?? owner.id],
     event_timestamp_ms: step.nowMs,
-    product_id: "com.example.pro.monthly",
+    product_id: productOf(purchase),
     entitlement_ids: ["pro"],
     period_type: "NORMAL",
     purchased_at_ms: startedAtMs,
@@ -107,9 +118,15 @@ const revenueCatWebhook = ({ billingAuthorization: authorization }: World, event
   return () => ({ body, headers: { authorization } });
 };
 
-function buyFromRevenueCat(step: Step, owner: Owner, endsInMs: number): Purchase {
+export function buyFromRevenueCat(
+  step: Step,
+  owner: Owner,
+  endsInMs: number,
+  customer: string | null = null,
+): Purchase {
   const { random } = step;
   const purchase = new Purchase(owner, "revenuecat", random.uuid());
+  purchase.customer = customer;
   const isLifetime = random.chance(0.2);
   purchase.isSandbox = random.chance(0.15);
   purchase.startedAtMs = step.nowMs;
@@ -164,7 +181,7 @@ export async function transfer(step: Step, from: Owner & { purchases: Purchase[]
     type: "TRANSFER",
     store: "APP_STORE",
     event_timestamp_ms: step.nowMs,
-    transferred_from: [from.id],
+    transferred_from: [...new Set([from.id, ...moved.flatMap(({ customer }) => customer ?? [])])],
     transferred_to: [to.id],
   };
   const [first] = moved;
@@ -172,6 +189,7 @@ export async function transfer(step: Step, from: Owner & { purchases: Purchase[]
   const transferred = add(first, "a transfer", revenueCatWebhook(step.world, event));
   for (const purchase of moved) {
     purchase.owner = to;
+    purchase.customer = null;
     if (purchase !== first) purchase.events.push(transferred);
     if (!to.purchases.includes(purchase)) to.purchases.push(purchase);
   }
