@@ -40,7 +40,16 @@ export async function importPurchases(
     throw new AppError("validation_failed", { errors: [{ pointer: "", code: "too_big", detail }] });
   }
   const { found, failures, retry, next } = await SOURCE_READERS[query.from](deps, query, lines);
-  const imported = await importFound(deps, found, query);
+  const planned = (await preview(deps, found, query)).map((one) => ({ preview: one, result: resultOf(deps, one) }));
+  const count = (status: ImportedPurchase["status"]) => planned.filter(({ result }) => result.status === status).length;
+  const details = { from: query.from, match: query.match, created: count("created"), updated: count("updated") };
+  if (!query.dryRun && details.created + details.updated > 0) {
+    // First, since each purchase has a transaction of its own: an import that is interrupted has its event, too.
+    const event = { type: "billing_imported", target: "purchases", details } as const;
+    await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+  }
+  // In one turn of the event loop: they are stored together.
+  const imported = await Promise.all(planned.map((one) => (query.dryRun ? one.result : store(deps, one))));
   const failed = failures.map(({ line, id, failure }) => ({
     ...NOTHING,
     status: "failed" as const,
@@ -48,14 +57,7 @@ export async function importPurchases(
     id,
     failure,
   }));
-  const results = [...failed, ...imported];
-  const count = (status: ImportedPurchase["status"]) => results.filter((one) => one.status === status).length;
-  const details = { from: query.from, match: query.match, created: count("created"), updated: count("updated") };
-  if (!query.dryRun && details.created + details.updated > 0) {
-    const event = { type: "billing_imported", target: "purchases", details } as const;
-    await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
-  }
-  return { results, retry, nextCursor: next && toCursor(next) };
+  return { results: [...failed, ...imported], retry, nextCursor: next && toCursor(next) };
 }
 
 const NOTHING = { customer: null, store: null, productId: null, accountId: null, differences: [] };
@@ -69,22 +71,16 @@ type Preview = {
   after: StoredPurchase | null;
 };
 
-async function importFound(
-  deps: Deps,
-  found: PurchaseOfLine[],
-  query: PurchaseImportQuery,
-): Promise<ImportedPurchase[]> {
+async function preview(deps: Deps, found: PurchaseOfLine[], query: PurchaseImportQuery): Promise<Preview[]> {
   const byId = await previewAll(
     deps,
     found.map((one) => ({ found: one })),
   );
-  const previews = query.match === "email" ? await matchByEmail(deps, byId) : byId;
-  // In one turn of the event loop: they are stored together.
-  return Promise.all(previews.map((preview) => importOne(deps, preview, query.dryRun)));
+  return query.match === "email" ? matchByEmail(deps, byId) : byId;
 }
 
-async function importOne(deps: Deps, preview: Preview, isDryRun: boolean): Promise<ImportedPurchase> {
-  const { found, event, before, after } = preview;
+/** What an import does to a purchase. */
+function resultOf(deps: Deps, { found, event, before, after }: Preview): ImportedPurchase {
   const result = {
     line: found.line,
     id: event.originalTransactionId,
@@ -98,14 +94,20 @@ async function importOne(deps: Deps, preview: Preview, isDryRun: boolean): Promi
   if (!after) return { ...result, status: "ignored" };
   const differences = before ? differencesOf(deps, before, after) : [];
   if (before && differences.length === 0) return { ...result, status: "unchanged" };
-  const outcome = { ...result, differences, status: before ? "updated" : "created" } as const;
-  if (isDryRun) return outcome;
+  return { ...result, differences, status: before ? "updated" : "created" };
+}
+
+/** Stores a purchase that is new or differs. */
+async function store(deps: Deps, { preview, result }: { preview: Preview; result: ImportedPurchase }) {
+  if (result.status === "ignored" || result.status === "unchanged") return result;
+  const { found, event, toPayload } = preview;
   const eventId = eventIdOf(preview);
-  const payload = preview.toPayload?.(eventId) ?? null;
+  const payload = toPayload?.(eventId) ?? null;
   const key = { provider: found.provider, eventId };
   const { status } = await storeAndApply(deps, { ...key, event, payload, receivedAt: deps.now() });
-  if (status !== "failed") return outcome;
-  return { ...result, status: "failed", failure: `the event ${eventId} cannot be applied` };
+  if (status !== "failed") return result;
+  const failure = `the event ${eventId} cannot be applied`;
+  return { ...result, differences: [], status: "failed" as const, failure };
 }
 
 function differencesOf({ config, now }: Deps, before: StoredPurchase, after: StoredPurchase) {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
@@ -13,6 +13,7 @@ import {
   withKeys,
 } from "@/tests/support/subscriptions/billing-sources";
 import { sendApple, sendPaddle, sendStripe } from "@/tests/support/subscriptions/deliver-with";
+import { onRow, repair } from "@/tests/support/subscriptions/faults";
 import { replay } from "@/tests/support/subscriptions/operator-actions";
 import {
   appleStatuses,
@@ -511,4 +512,20 @@ describe("a table's purchases", () => {
     ]);
     expect(results[1]?.failure).toContain("/expiresAt");
   });
+});
+
+test("an import that is interrupted while it stores has its event in the audit trail", async () => {
+  const imported = () => ctx().db.auditEvent.count({ where: { type: "billing_imported" } });
+  const before = await imported();
+  await onRow("INSERT", "RAISE EXCEPTION 'terminating connection' USING ERRCODE = '57P01';");
+  onTestFinished(repair);
+  const [purchasedAt, expiresAt] = [clock.now(), new Date(clock.now().getTime() + DAY_MS)];
+  const line = { transactionId: randomUUID(), store: "APP_STORE", customer: ann.id, productId: "pro" };
+  const body = JSON.stringify({ ...line, entitlementIds: ["pro"], purchasedAt, expiresAt });
+  expect((await postImport({ from: "csv" }, body)).status).toBe(503);
+  await repair();
+  expect(await imported()).toBe(before + 1);
+  // The repetition stores what is missing, or finds that nothing is.
+  expect((await postImport({ from: "csv" }, body)).body.results).toMatchObject([{ status: "created" }]);
+  expect(await statusOf(ann)).toMatchObject({ isActive: true });
 });
