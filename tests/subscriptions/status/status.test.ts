@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
+import { STRIPE_ENTITLEMENTS } from "@/lib/subscriptions/providers/stripe";
 import type { Purchase } from "@/lib/subscriptions/purchase-state";
 import { accountStatus } from "@/lib/subscriptions/status/account-status";
-import { purchaseStatus } from "@/lib/subscriptions/status/purchase-status";
+import { accessOf, isConsumable, isRenewalOverdue, purchaseStatus } from "@/lib/subscriptions/status/purchase-status";
 
 const RULES = { staleLeewaySeconds: 3600, isSandboxEntitled: false, managementUrls: new Map() };
 const at = (iso: string) => new Date(`2026-${iso}Z`);
@@ -268,6 +269,151 @@ test("a subscription is managed at its store's own page, or where the company sa
   const portal = "https://billing.stripe.com/p/login/example";
   const rules = { ...RULES, managementUrls: new Map([["STRIPE", portal]]) };
   expect(purchaseStatus(purchase({ store: "STRIPE" }), NOW, rules).managementUrl).toBe(portal);
+});
+
+test("an account without purchases has a status without any, and coins are no subscription", () => {
+  const coins = purchase({ periodType: null, entitlementIds: [], lastEventAt: LONG_PAST });
+  expect([isConsumable(coins), isConsumable(purchase({ periodType: null }))]).toEqual([true, false]);
+  for (const purchases of [[], [coins]]) {
+    expect(accountStatus(purchases, NOW, RULES)).toMatchObject({
+      status: "none",
+      isActive: false,
+      purchaseId: null,
+      store: null,
+      environment: null,
+      productId: null,
+      willRenew: false,
+      accessEndsAt: null,
+      entitlements: [],
+      subscriptions: [],
+      lastEventAt: purchases[0]?.lastEventAt ?? null,
+      checkedAt: NOW,
+    });
+  }
+});
+
+test("what a sandbox sold is listed, and counts for testers alone", () => {
+  const test = purchase({ environment: "SANDBOX" });
+  expect(accountStatus([test], NOW, RULES)).toMatchObject({
+    status: "none",
+    entitlements: [],
+    subscriptions: [{ status: "active", isActive: false, entitlements: [{ id: "pro", isActive: false }] }],
+  });
+  expect(accountStatus([test], NOW, { ...RULES, isSandboxEntitled: true })).toMatchObject({
+    status: "active",
+    isActive: true,
+    entitlements: [{ id: "pro", isActive: true, isSandbox: true }],
+  });
+  const ended = purchase({ productId: "ended", endedAt: LONG_PAST });
+  expect(accountStatus([test, ended], NOW, RULES)).toMatchObject({ status: "expired", productId: "ended" });
+});
+
+test("an entitlement is the one that does not expire, else that with the latest expiry", () => {
+  const expiry = (...purchases: Purchase[]) =>
+    accountStatus(purchases, NOW, RULES).entitlements.map(({ isActive, expiresAt }) => [isActive, expiresAt]);
+  const lifetime = purchase({ isLifetime: true, currentPeriodEndsAt: null });
+  const [soon, later] = [at("06-20T00:00:00"), AHEAD].map((end) => purchase({ currentPeriodEndsAt: end }));
+  expect(expiry(soon as Purchase, later as Purchase)).toEqual([[true, AHEAD]]);
+  expect(expiry(soon as Purchase, lifetime, later as Purchase)).toEqual([[true, null]]);
+  expect(expiry(purchase({ endedAt: LONG_PAST }), purchase({ endedAt: PAST }))).toEqual([[false, PAST]]);
+  expect(expiry(purchase({ currentPeriodEndsAt: null }), soon as Purchase)).toEqual([[true, at("06-20T00:00:00")]]);
+  const ids = accountStatus([purchase({ entitlementIds: ["pro", "cloud", "zoo"] })], NOW, RULES).entitlements;
+  expect(ids.map(({ id }) => id)).toEqual(["cloud", "pro", "zoo"]);
+});
+
+test("the newest event of any purchase is the account's", () => {
+  const events = [
+    purchase({ lastEventAt: PAST }),
+    purchase({ lastEventAt: NOW }),
+    purchase({ lastEventAt: LONG_PAST }),
+  ];
+  expect(accountStatus(events, NOW, RULES).lastEventAt).toEqual(NOW);
+});
+
+describe("what Stripe says that a customer has", () => {
+  const stripe = (parts: Partial<Purchase> = {}) =>
+    purchase({ provider: "stripe", store: "STRIPE", productId: "price", entitlementIds: [], ...parts });
+  const summary = (parts: Partial<Purchase> = {}) =>
+    stripe({ productId: STRIPE_ENTITLEMENTS, periodType: null, isLifetime: true, entitlementIds: ["chat"], ...parts });
+  const status = (...purchases: Purchase[]) => {
+    const { entitlements, subscriptions } = accountStatus(purchases, NOW, RULES);
+    return [entitlements.flatMap(({ id, isActive }) => (isActive ? id : [])), subscriptions.length];
+  };
+
+  test("is what the subscriptions give that say nothing themselves", () => {
+    expect(status(stripe(), summary())).toEqual([["chat"], 1]);
+    expect(status(summary(), stripe(), stripe({ endedAt: PAST }))).toEqual([["chat"], 2]);
+    expect(status(summary(), stripe({ endedAt: PAST }))).toEqual([[], 1]);
+  });
+
+  test("is left out where a subscription that gives access says itself what it gives", () => {
+    const mapped = stripe({ entitlementIds: ["pro"] });
+    expect(status(summary(), mapped, stripe())).toEqual([["pro"], 2]);
+    expect(status(summary(), { ...mapped, endedAt: PAST }, stripe())).toEqual([["chat"], 2]);
+  });
+
+  test("is a purchase of its own without a subscription of the same environment", () => {
+    expect(status(summary())).toEqual([["chat"], 1]);
+    expect(status(summary(), stripe({ environment: "SANDBOX" }))).toEqual([["chat"], 2]);
+    expect(status(summary(), stripe({ provider: "paddle" }))).toEqual([["chat"], 2]);
+    expect(status(summary(), stripe({ periodType: null, entitlementIds: ["pro"], isLifetime: true }))).toEqual([
+      ["chat", "pro"],
+      2,
+    ]);
+  });
+
+  test("is Stripe's own word for it alone", () => {
+    expect(status(summary({ provider: "paddle" }), stripe())).toEqual([["chat"], 2]);
+  });
+});
+
+test("a subscription with a commitment says how much of it is paid, once all of that is known", () => {
+  const known = {
+    billingPeriodNumber: 3,
+    totalBillingPeriods: 12,
+    commitmentExpiresAt: AHEAD,
+    commitmentPrice: 120_000,
+    commitmentCurrency: "EUR",
+    commitmentWillRenew: false,
+  };
+  expect(judge(known).commitment).toEqual({
+    billingPeriodNumber: 3,
+    totalBillingPeriods: 12,
+    expiresAt: AHEAD,
+    priceMilliunits: 120_000,
+    currency: "EUR",
+    willRenew: false,
+  });
+  for (const name of ["billingPeriodNumber", "totalBillingPeriods", "commitmentExpiresAt"]) {
+    expect(judge({ ...known, [name]: null }).commitment).toBeNull();
+  }
+});
+
+test("a refund of a part is a percentage", () => {
+  expect(judge({ revocationPercentage: 12_500 }).revocationPercentage).toBe(12.5);
+  expect(judge({}).revocationPercentage).toBeNull();
+});
+
+test.each<[string, Partial<Purchase>, string]>([
+  ["an active subscription with entitlements", {}, "entitled"],
+  ["one without any", { entitlementIds: [] }, "without_entitlement"],
+  ["one of the sandbox", { environment: "SANDBOX" }, "not_counted"],
+  ["one that is over", { endedAt: PAST }, "none"],
+])("%s gives access: %s", (_, parts, access) => expect(accessOf(judge(parts))).toBe(access));
+
+test.each<[string, Partial<Purchase>, boolean]>([
+  ["whose period is over", { currentPeriodEndsAt: NOW }, true],
+  ["whose period is not over", { currentPeriodEndsAt: new Date(NOW.getTime() + 1) }, false],
+  ["whose end is not known", { currentPeriodEndsAt: null }, true],
+  ["that has ended", { currentPeriodEndsAt: PAST, endedAt: PAST }, false],
+  ["that was canceled", { currentPeriodEndsAt: PAST, unsubscribedAt: LONG_PAST }, false],
+  ["whose charge has failed", { currentPeriodEndsAt: PAST, billingIssueDetectedAt: PAST }, false],
+  ["that is paused", { currentPeriodEndsAt: PAST, pausedAt: PAST }, false],
+  ["that is prepaid", { currentPeriodEndsAt: PAST, periodType: "PREPAID" }, false],
+  ["that is for life", { currentPeriodEndsAt: null, isLifetime: true }, false],
+  ["that was bought once", { currentPeriodEndsAt: null, periodType: null }, false],
+])("a renewal of a purchase %s is overdue: %s", (_, parts, isOverdue) => {
+  expect(isRenewalOverdue(purchase(parts), NOW)).toBe(isOverdue);
 });
 
 function storeOf({ store }: Partial<Purchase>) {
