@@ -103,7 +103,8 @@ export function findVersion(
   const find = (target: Omit<ReleaseSelector, "channel">) => {
     const builds = versionReleases(snapshot, target, version).filter(selectArtifact);
     const onChannel = (name: string) => builds.find((release) => release.channel === name);
-    return channel === undefined ? (onChannel("stable") ?? builds[0]) : (onChannel(channel) ?? onChannel("stable"));
+    // Stable comes first.
+    return channel === undefined ? builds[0] : (onChannel(channel) ?? onChannel("stable"));
   };
   const fallback = FALLBACKS.get(`${selector.platform}/${selector.architecture}`);
   return find(selector) ?? (fallback && find({ ...selector, architecture: fallback.architecture }));

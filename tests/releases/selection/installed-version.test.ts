@@ -15,6 +15,7 @@ describe("a version that a client names", () => {
     ["v1.2.3", "1.2.3"],
     ["V1.2.3-beta.1", "1.2.3-beta.1"],
     ["1.2.3-rc.1+7", "1.2.3-rc.1+7"],
+    ["1.2.3-V.1", "1.2.3-V.1"],
     ["1.2.3 7", "1.2.3+7"], // an unescaped plus sign
     ["1.2.3 7 8", null],
     ["140", "140.0.0"],
@@ -73,7 +74,14 @@ test("an app with Sparkle says its build version, which means the release with t
     version,
     buildVersion,
   });
-  const snapshot = snapshotOf(mac("1.0.0", "100"), mac("1.1.0", "120"), mac("2.0.0", "1.1"), mac("0.5.0", null));
+  const snapshot = snapshotOf(
+    mac("1.0.0", "100"),
+    mac("1.1.0", "120"),
+    mac("2.0.0", "1.1"),
+    mac("0.5.0", null),
+    mac("1.2.0", "3"),
+    mac("3.0.0", "1000"),
+  );
   const installed = (text?: string) => {
     const found = installedByBuild(snapshot, MACOS, text);
     return found && [formatVersion(found.version), found.numbers];
@@ -81,10 +89,13 @@ test("an app with Sparkle says its build version, which means the release with t
   expect(installed("100")).toEqual(["1.0.0", null]);
   expect(installed("119")).toEqual(["1.0.0", null]);
   expect(installed("120")).toEqual(["1.1.0", null]);
-  expect(installed("9000")).toEqual(["1.1.0", null]);
+  expect(installed("999")).toEqual(["1.1.0", null]);
+  expect(installed("9000")).toEqual(["3.0.0", null]);
+  expect(installed("3")).toEqual(["1.2.0", null]); // not version 3.0.0
   expect(installed("1.1")).toEqual(["1.1.0", null]); // the version of a release, with dots
   expect(installed("1.0.0.0")).toEqual(["1.0.0+0", "1.0.0.0"]);
-  expect(installed("1.5")).toEqual(["2.0.0", null]);
+  expect(installed("1.10")).toEqual(["2.0.0", null]);
+  expect(installed("2.1.0-beta.1")).toEqual(["2.1.0-beta.1", null]);
   expect(installed("1")).toEqual(["1.0.0", null]); // below all of them
   expect(installed("0.9.1")).toEqual(["0.9.1", null]);
   expect(installed("v120")).toEqual(["120.0.0", null]);

@@ -25,6 +25,18 @@ test("raising a rollout keeps every client in it", () => {
   expect(at(100)).toEqual(clients);
 });
 
+test("a client is in a rollout that is above its bucket", () => {
+  const clients = Array.from({ length: 50_000 }, (_, i) => `client-${i}`);
+  const at = (bucket: number) => clients.find((client) => rolloutBucket("core-1.2.0", client) === bucket) ?? "";
+  const isIn = (rollout: number, client: string) => isInRollout({ id: "core-1.2.0", rollout }, client);
+  expect([isIn(0, at(0)), isIn(0.01, at(0)), isIn(25, at(25)), isIn(25.01, at(25))]).toEqual([
+    false,
+    true,
+    false,
+    true,
+  ]);
+});
+
 test("clients that are early for one release are not early for the next", () => {
   const clients = Array.from({ length: 10_000 }, (_, i) => `client-${i}`);
   const early = clients.filter((client) => isInRollout({ id: "one", rollout: 10 }, client));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isAppError } from "@/lib/errors";
 import type { Snapshot } from "@/lib/releases/catalog/snapshot";
 import { parsePlatform } from "@/lib/releases/platforms";
-import { parseReleaseSelector } from "@/lib/releases/selection/parse-query";
+import { isReleaseQuery, parseReleaseSelector } from "@/lib/releases/selection/parse-query";
 import {
   findReleasesForOlderSystems,
   findVersion,
@@ -59,10 +59,46 @@ describe("falling back to another architecture", () => {
     expect(selected(snapshotOf({ architecture: "arm64" }), WINDOWS)).toBeUndefined();
   });
 
+  test("is that of each architecture", () => {
+    const snapshot = snapshotOf(mac("universal", "1.0.0"), mac("arm64", "1.1.0"));
+    expect(selected(snapshot, MACOS)).toBe("arm64 1.1.0");
+    expect(selected(snapshot, { ...MACOS, architecture: "x64" })).toBe("universal 1.0.0");
+  });
+
   test("applies to a named version too", () => {
     const snapshot = snapshotOf(mac("universal", "1.0.0"), mac("arm64", "1.1.0"));
     expect(findVersion(snapshot, MACOS, new SemVer("1.0.0"))?.architecture).toBe("universal");
     expect(findVersion(snapshot, MACOS, new SemVer("1.1.0"))?.architecture).toBe("arm64");
+  });
+});
+
+describe("a release that requires a version first", () => {
+  const chain = (change = {}) =>
+    snapshotOf(
+      { version: "1.9.0" },
+      { version: "2.0.0", requiresFrom: "1.5.0" },
+      { version: "3.0.0", requiresFrom: "2.0.0", ...change },
+    );
+
+  test("is offered from that version on; older clients get the newest release that they may install", () => {
+    const releases = chain();
+    const offered = (current: string) => selected(releases, WINDOWS, { current: new SemVer(current) });
+    expect(["1.0.0", "1.4.9", "1.5.0", "1.9.0", "2.0.0", "2.5.0"].map(offered)).toEqual(
+      ["1.9.0", "1.9.0", "2.0.0", "2.0.0", "3.0.0", "3.0.0"].map((version) => `x64 ${version}`),
+    );
+    // a prerelease of the required version is below it
+    expect([offered("2.0.0-rc.1"), offered("2.0.0+7")]).toEqual(["x64 2.0.0", "x64 3.0.0"]);
+    expect(selected(releases, WINDOWS)).toBe("x64 3.0.0");
+  });
+
+  test("is rolled out to clients alone that may install it", () => {
+    const releases = chain({ rollout: 99.9, id: "3" });
+    const offered = (current: string) =>
+      Array.from({ length: 20 }, (_, i) =>
+        selected(releases, WINDOWS, { clientId: `${i}`, current: new SemVer(current) }),
+      );
+    expect(new Set(offered("1.0.0"))).toEqual(new Set(["x64 1.9.0"]));
+    expect(offered("2.0.0")).toContain("x64 3.0.0");
   });
 });
 
@@ -77,6 +113,14 @@ describe("a named version", () => {
     const snapshot = snapshotOf({ version: "1.0.0-beta.1", channel: "beta" });
     const found = (channel?: string) => findVersion(snapshot, WINDOWS, new SemVer("1.0.0-beta.1"), channel)?.channel;
     expect([found(), found("beta"), found("stable"), found("nightly")]).toEqual(["beta", "beta", undefined, undefined]);
+  });
+
+  test("is one that has the file which is asked for", () => {
+    const update = { artifacts: { update: remoteArtifact() } };
+    const snapshot = snapshotOf({ version: "1.0.0", ...update }, { version: "1.0.0", channel: "beta" });
+    const version = new SemVer("1.0.0");
+    expect(findVersion(snapshot, WINDOWS, version, undefined, SELECTORS_BY_KIND.installer)?.channel).toBe("beta");
+    expect(findVersion(snapshot, WINDOWS, version, "beta", SELECTORS_BY_KIND.update)?.channel).toBe("stable");
   });
 
   test("is distinguished by its build metadata", () => {
@@ -125,6 +169,15 @@ describe("releases for older systems", () => {
     ]);
   });
 
+  test("are also those for a lower required version only, and older than the one that is offered", () => {
+    const from = (version: string, requiresFrom: string | null) => ({ version, requiresFrom });
+    expect(found(from("3.0.0", "2.5.0"), from("2.5.0", "2.0.0"), from("2.0.0", null))).toEqual(["2.5.0", "2.0.0"]);
+    const snapshot = snapshotOf(needing("3.0.0", "14"), needing("2.0.0", "12"), needing("1.0.0", null));
+    const [, offered] = snapshot.releases;
+    const older = offered && findReleasesForOlderSystems(snapshot, WINDOWS, selectPrimaryArtifact, offered);
+    expect(older?.map(({ version }) => version.version)).toEqual(["1.0.0"]);
+  });
+
   test("are none if the newest has no minimum, and never ones that are being rolled out", () => {
     expect(found(needing("3.0.0", null), needing("2.0.0", null))).toEqual([]);
     expect(found(needing("3.0.0", "14"), needing("2.0.0", "12", { rollout: 50 }), needing("1.0.0", "12"))).toEqual([
@@ -137,7 +190,10 @@ const refusal = (query: Parameters<typeof parseReleaseSelector>[0], snapshot: Sn
   try {
     parseReleaseSelector(query, snapshot);
   } catch (error) {
-    if (isAppError(error)) return { code: error.code, ...error.extras.fields };
+    if (isAppError(error)) {
+      const { errors, fields } = error.extras;
+      return { code: error.code, ...fields, ...(errors ? { errors } : {}) };
+    }
   }
   return null;
 };
@@ -157,11 +213,41 @@ describe("reading a selection", () => {
     expect(wanted).toMatchObject({ product: "core", channel: "stable" });
   });
 
+  const WANTED = { platform: "windows", product: "core", architecture: "x64" };
+
+  test.each(["platform", "product", "architecture"] as const)("without a %s lists the known ones", (name) => {
+    const { [name]: _, ...query } = WANTED;
+    const known = {
+      product: ["core", "ops"],
+      platform: ["windows", "macos", "linux"],
+      architecture: ["x64", "arm64", "universal"],
+    };
+    const allowed = { [name]: known[name] };
+    const errors = [{ pointer: `?${name}`, code: "required", detail: "Is required" }];
+    expect(refusal(query)).toEqual({ code: "invalid_query", missing: [name], allowed, errors });
+    expect(refusal(query, null)).toEqual({ code: "invalid_query", missing: [name], allowed, errors });
+  });
+
+  test("needs a catalog", () => expect(refusal(WANTED, null)).toEqual({ code: "catalog_unavailable" }));
+
+  test.each([
+    [{ platform: "windows" }, true],
+    [{ product: "core" }, true],
+    [{ architecture: "x64" }, true],
+    [{ format: "tauri" }, true],
+    [{ channel: "beta" }, false],
+    [{}, false],
+  ])("%j asks for a release: %s", (query, isAsking) => expect(isReleaseQuery(query)).toBe(isAsking));
+
   test("an unknown value lists the known ones, including the catalog's", () => {
     const snapshot = snapshotOf({ product: "studio" });
     const allowed = { product: ["core", "ops", "studio"], channel: ["stable", "beta"] };
     const query = { platform: "windows", product: "nope", architecture: "x64", channel: "nope" };
-    expect(refusal(query, snapshot)).toEqual({ code: "invalid_query", allowed });
+    const errors = [
+      { pointer: "?product", code: "invalid_value", detail: "Must be one of core, ops, studio" },
+      { pointer: "?channel", code: "invalid_value", detail: "Must be one of stable, beta" },
+    ];
+    expect(refusal(query, snapshot)).toEqual({ code: "invalid_query", allowed, errors });
     expect(refusal({ ...query, product: "studio", channel: "beta" }, snapshot)).toBeNull();
   });
 

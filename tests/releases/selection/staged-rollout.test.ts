@@ -53,6 +53,8 @@ describe("a release that is being rolled out", () => {
     const own = { ...paused, architecture: "arm64" };
     expect(selected(snapshotOf({ version: "1.0.0", rollback: true }, own), arm, { current })).toBe("x64 1.0.0");
     expect(selected(snapshotOf({ version: "1.0.0" }, own), arm, { current })).toBe("arm64 1.2.0");
+    const partial = snapshotOf({ version: "1.0.0", rollback: true }, { ...own, id: ID, rollout: 50 });
+    expect(selected(partial, arm, { clientId: client(true), current })).toBe("arm64 1.2.0");
   });
 
   test("reaches the same clients as another release of its series", () => {

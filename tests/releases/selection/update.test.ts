@@ -54,6 +54,7 @@ describe("an update", () => {
     ];
     expect(checkAmong([back, gone, served], "2.1.0")).toMatchObject({ updateAvailable: true });
     expect(checkAmong([back, gone, served], "2.1.0", beta)).toMatchObject({ updateAvailable: false });
+    expect(checkAmong([back, served], "2.1.0")).toMatchObject({ updateAvailable: false });
     const arm = { ...WINDOWS, architecture: "arm64" };
     const own = { ...back, architecture: "arm64" };
     expect(checkAmong([own, gone], "2.1.0", arm)).toMatchObject({ updateAvailable: true });
@@ -76,6 +77,30 @@ describe("an update", () => {
     expect(mandatory({ critical: true, channel: "beta" }, "1.4.9")).toBe(false);
     expect(mandatory({ critical: true, channel: "beta" }, "1.4.9", { ...WINDOWS, channel: "beta" })).toBe(true);
     expect(mandatory({ version: "2.1.0", critical: true, rollout: 0 }, "1.4.9")).toBe(false);
+  });
+
+  test("is mandatory for what the offered release itself no longer supports", () => {
+    expect(check({ minimumSupportedVersion: "1.5.0" }, "1.4.9")).toMatchObject({ mandatory: true });
+    expect(check({ minimumSupportedVersion: "1.5.0" }, "1.5.0")).toMatchObject({ mandatory: false });
+  });
+
+  test("is mandatory below the highest of what any release requires, of the client's own channel", () => {
+    const snapshot = snapshotOf(
+      { version: "2.0.0", minimumSupportedVersion: "1.0.0", buildVersion: "200" },
+      { version: "1.7.0", channel: "beta", critical: true },
+      { version: "1.6.0", minimumSupportedVersion: "1.3.0", buildVersion: "160" },
+      { version: "1.4.0", critical: true, buildVersion: "140" },
+      { version: "1.2.0", critical: true, minimumSupportedVersion: "1.1.0", buildVersion: "120" },
+    );
+    const [release] = snapshot.releases;
+    const policy = (channel: string) => {
+      const { minimumSupportedVersion, mandatoryBelow, mandatoryBelowBuild } = release
+        ? supportPolicyOf(snapshot, { ...WINDOWS, channel }, release)
+        : ({} as never);
+      return [minimumSupportedVersion?.version, mandatoryBelow?.version, mandatoryBelowBuild];
+    };
+    expect(policy("stable")).toEqual(["1.3.0", "1.4.0", "140"]);
+    expect(policy("beta")).toEqual(["1.3.0", "1.7.0", null]);
   });
 
   test("is mandatory if a release of the other served architecture requires it", () => {

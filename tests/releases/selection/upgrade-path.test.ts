@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { get } from "@/tests/support/api";
-
 import { type EntryFields, manifestEntry } from "@/tests/support/releases/entries";
 import { withCatalog } from "@/tests/support/releases/releases";
 import { getVersion, WINDOWS } from "@/tests/support/releases/versions";
@@ -35,21 +34,5 @@ describe("a release that requires a version first", () => {
       await testCatalog.publish(...releases({ critical: true }));
       expect(await getVersion(`${WINDOWS}&current=1.0.0`)).toMatchObject({ version: "1.9.0", mandatory: false });
       expect(await getVersion(`${WINDOWS}&current=2.0.0`)).toMatchObject({ version: "3.0.0", mandatory: true });
-    }));
-
-  test("is rolled out to clients that may install it only", () =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(...releases({ rollout: 99.9, id: "3" }));
-      const reached = await Promise.all(
-        Array.from({ length: 20 }, (_, i) => getVersion(`${WINDOWS}&current=1.0.0&clientId=${i}`)),
-      );
-      expect(new Set(reached.map(({ version }) => version))).toEqual(new Set(["1.9.0"]));
-    }));
-
-  test("is compared by precedence: a prerelease of the required version is below it", () =>
-    withCatalog(async (testCatalog) => {
-      await testCatalog.publish(...releases());
-      expect(await offered("2.0.0-rc.1")).toBe("2.0.0");
-      expect(await offered("2.0.0%2B7")).toBe("3.0.0");
     }));
 });
