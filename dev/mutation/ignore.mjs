@@ -9,11 +9,16 @@ const WORDS = new Set(["detail", "advice", "message"]);
 const shouldIgnore = ({ node, parent }) => {
   if (node.type === "TaggedTemplateExpression") return "a statement of the database";
   if (node.async && node.params?.some(takesContext)) return "reads or writes";
-  if (parent?.type === "ObjectProperty" && parent.value === node && WORDS.has(parent.key.name))
+  if (isForPeople(parent) && parent.value === node) return "a text for people";
+  if (node.type === "ObjectExpression" && node.properties.length > 0 && node.properties.every(isForPeople))
     return "a text for people";
   if (node.type === "CallExpression" && node.callee.property?.name === "describe") return "a text for people";
   return undefined;
 };
+
+function isForPeople(node) {
+  return node?.type === "ObjectProperty" && WORDS.has(node.key.name);
+}
 
 function takesContext(parameter) {
   if (parameter.type === "Identifier") return CONTEXTS.test(parameter.name);

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { isFresh, placeOf, seenFrom, withSecondFactor } from "@/lib/auth/sessions/authentication";
+import {
+  BY_PASSWORD,
+  BY_PROVIDER,
+  isFresh,
+  MAX_AUTHENTICATION_AGE_SECONDS,
+  placeOf,
+  seenFrom,
+  withSecondFactor,
+} from "@/lib/auth/sessions/authentication";
 
 const NOW = new Date("2026-11-29T12:00:00Z");
 const secondsAgo = (seconds: number) => new Date(NOW.getTime() - seconds * 1000);
@@ -16,6 +24,14 @@ describe("an authentication is recent enough", () => {
     const session = { authenticatedAt: secondsAgo(age), aal: own };
     expect(isFresh(session, { aal, maxAgeSeconds: 300, now: NOW })).toBe(isRecent);
   });
+});
+
+test("a password or a provider is one factor, which counts for ten minutes", () => {
+  expect([BY_PASSWORD, BY_PROVIDER]).toEqual([
+    { aal: 1, amr: ["pwd"] },
+    { aal: 1, amr: ["fed"] },
+  ]);
+  expect(MAX_AUTHENTICATION_AGE_SECONDS).toBe(600);
 });
 
 test("a second factor adds itself and both factors to what a session proved, once", () => {
@@ -40,6 +56,10 @@ describe("with AUTH_SESSION_CONTEXT an authentication counts", () => {
     expect(seen({ ...home, ip: "198.51.101.7" })).toEqual(new Date(0));
     expect(seen({ ...home, userAgent: "curl/8.5.0" })).toEqual(new Date(0));
     expect(seen({ ...home, ip: "unknown" })).toEqual(new Date(0));
+  });
+
+  test("nowhere where the network is unknown, unless it was then", () => {
+    expect(placeOf({ ip: "unknown", userAgent: firefox })).toMatch(/^unknown, Firefox/);
   });
 
   test("everywhere without it", () => expect(seen({ ...home, ip: "203.0.113.1" }, false)).toEqual(NOW));

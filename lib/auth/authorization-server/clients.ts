@@ -23,6 +23,5 @@ export function isRegistered({ redirectUris }: OAuthClient, given: string): bool
 function isLoopbackOf(registered: string, given: string): boolean {
   const [, host, port, rest] = LOOPBACK.exec(registered) ?? [];
   const [, givenHost, givenPort, givenRest] = LOOPBACK.exec(given) ?? [];
-  if (host === undefined || port !== undefined || givenPort === undefined) return false;
-  return host === givenHost && rest === givenRest && Number(givenPort) <= MAX_PORT;
+  return port === undefined && host === givenHost && rest === givenRest && Number(givenPort) <= MAX_PORT;
 }

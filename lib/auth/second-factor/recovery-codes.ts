@@ -6,13 +6,12 @@ export const RECOVERY_CODE_COUNT = 10;
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /** 120 random bits, five in each character. From 112 bits on, a plain hash protects a code (OWASP ASVS 5.0, 6.5.2). */
 const LENGTH = 24;
-const GROUP_LENGTH = 6;
 const LOOK_ALIKES: Record<string, string> = { O: "0", I: "1", L: "1" };
 
 /** A new code for a person to keep: "7K3M9Q-WX2B4N-…". */
 export function newRecoveryCode(): string {
   const characters = [...randomBytes(LENGTH)].map((byte) => ALPHABET[byte % ALPHABET.length]).join("");
-  return characters.match(new RegExp(`.{${GROUP_LENGTH}}`, "g"))?.join("-") ?? "";
+  return characters.replace(/.{6}(?=.)/g, "$&-");
 }
 
 /** The hash of a code as it was typed, whatever the case, the look-alikes and the characters between the groups. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-  type AuthorizationParameters,
+  AuthorizationParameters,
   authorizationPage,
   buildCodeRedirectUrl,
   checkAuthorizationRequest,
@@ -118,6 +118,14 @@ test("a code is added to the query that the redirect URI has, with the state if 
   const iss = "iss=https%3A%2F%2Fapp.example.com";
   expect(url("http://127.0.0.1/callback", "a b&c")).toBe(`http://127.0.0.1/callback?code=c%2Fd&state=a+b%26c&${iss}`);
   expect(url("com.example.app:/done?a=1")).toBe(`com.example.app:/done?a=1&code=c%2Fd&${iss}`);
+});
+
+test("the parameters are texts of a limited length", () => {
+  expect(AuthorizationParameters.parse({ ...REQUEST, other: "x" })).toEqual(REQUEST);
+  const isValid = (change: object) => AuthorizationParameters.safeParse({ ...REQUEST, ...change }).success;
+  expect([64, 65].map((length) => isValid({ client_id: "x".repeat(length) }))).toEqual([true, false]);
+  expect([2048, 2049].map((length) => isValid({ redirect_uri: "x".repeat(length) }))).toEqual([true, false]);
+  expect([1024, 1025].map((length) => isValid({ state: "x".repeat(length) }))).toEqual([true, false]);
 });
 
 test("the page that asks has the request's parameters", () => {

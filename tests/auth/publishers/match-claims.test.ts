@@ -51,6 +51,7 @@ describe("an ID token is its publisher's", () => {
     ["from any branch", at("refs/heads/main"), {}],
     ["from the tag that is named", {}, { ref: "refs/tags/v1.2.0" }],
     ["from a tag of the pattern", {}, { ref: "refs/tags/v*" }],
+    ["from a tag that ends as the pattern", {}, { ref: "refs/tags/*.0" }],
     ["from a tag of a pattern with several stars", {}, { ref: "refs/tags/*1*2.*" }],
     ["from a tag with nothing in place of a star", {}, { ref: "refs/tags/v1.*2.0*" }],
     [
@@ -58,6 +59,8 @@ describe("an ID token is its publisher's", () => {
       { job_workflow_ref: `${REUSABLE}@refs/tags/v3` },
       { workflow: `${REUSABLE}@refs/tags/v*` },
     ],
+    ["of a job that does not say which workflow was started", { workflow_ref: undefined }, {}],
+    ["of a job that does not say which workflow it is in", { job_workflow_ref: undefined }, {}],
     ["of the workflow at a commit", { job_workflow_ref: `${OWN}/release.yml@${GITHUB_CLAIMS.sha}` }, {}],
     ["from the environment", { environment: "release" }, { environment: "release" }],
     ["from an environment that the publisher does not name", { environment: "release" }, {}],
@@ -171,6 +174,9 @@ describe("an ID token is not its publisher's", () => {
     expect(findDifferences(APP, { ...GITHUB_CLAIMS, repository_id: undefined })).toEqual([
       { claim: "repository_id", expected: "an id", actual: null },
     ]);
+    expect(findDifferences(APP, { ...GITHUB_CLAIMS, ...at("refs/pull/7/merge") })).toEqual([
+      { claim: "ref", expected: "a branch or a tag", actual: "refs/pull/7/merge" },
+    ]);
     const claims = { toString: "[object Object]" };
     expect(findDifferences({ ...APP, ...ELSEWHERE, claims }, {})).toEqual([
       { claim: "toString", expected: "[object Object]", actual: null },
@@ -205,6 +211,10 @@ describe("the build that a job publishes", () => {
     });
   });
 
+  test("is that of the run at GitHub, whatever job it names", () => {
+    expect(source({ job_id: "302" })?.runUrl).toBe("https://github.com/acme/app/actions/runs/4711");
+  });
+
   test.each([
     ["https://token.actions.acme.ghe.com", "https://acme.ghe.com/acme/app/actions/runs/4711"],
     ["https://ghes.example.com/_services/token", "https://ghes.example.com/acme/app/actions/runs/4711"],
@@ -214,12 +224,19 @@ describe("the build that a job publishes", () => {
 
   test.each<[string, Claims, Partial<Publisher>?]>([
     ["the number of the run is none", { run_id: "4711/../../x" }],
+    ["the number of the run begins with none", { run_id: "x1" }],
+    ["the repository begins with no path", { repository: "x?/acme/app" }],
     ["there is no run", { run_id: undefined }],
     ["the repository is no path", { repository: "acme/app?x" }],
     ["the repository has no owner", { repository: "app" }],
     ["the issuer is neither GitHub nor GitLab", {}, { type: "oidc" }],
     ["the job at GitLab has no number", { project_path: "acme/app", ref_path: "refs/tags/v1" }, AT_GITLAB],
     ["the project at GitLab is no path", { project_path: "app", ref_path: "refs/tags/v1", job_id: "1" }, AT_GITLAB],
+    [
+      "the number of the job at GitLab begins with none",
+      { project_path: "acme/app", ref_path: "refs/tags/v1", job_id: "x1" },
+      AT_GITLAB,
+    ],
     [
       "the number of the job at GitLab is none",
       { project_path: "acme/app", ref_path: "refs/tags/v1", job_id: "1/x" },

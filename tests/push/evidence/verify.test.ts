@@ -1,4 +1,4 @@
-import { createHash, sign } from "node:crypto";
+import { createHash, sign, X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import {
   type AttestKey,
@@ -10,7 +10,12 @@ import {
   TEAM_ID,
 } from "@/dev/app-attest/app-attest";
 import type { Evidence } from "@/lib/push/evidence/schema";
-import { buildClientData, type EvidenceContext, verifyEvidence } from "@/lib/push/evidence/verify";
+import {
+  APPLE_APP_ATTESTATION_ROOT,
+  buildClientData,
+  type EvidenceContext,
+  verifyEvidence,
+} from "@/lib/push/evidence/verify";
 
 const sha256 = (data: string | Uint8Array) => createHash("sha256").update(data);
 const challenge = { id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b21", value: "the challenge", nonceHash: "" };
@@ -112,20 +117,20 @@ describe("an attestation", () => {
 });
 
 describe("an assertion", () => {
-  const assertion = mintAssertion(partsOf(), 5);
+  const genuine = () => appAttest({ assertion: mintAssertion(partsOf(), 5) });
 
   test("moves the counter of the device's key", async () => {
-    expect(await verifyEvidence(appAttest({ assertion }), contextOf(KNOWN))).toEqual({
+    expect(await verifyEvidence(genuine(), contextOf(KNOWN))).toEqual({
       key: { keyId: KNOWN.keyId, publicKey: KNOWN.publicKey, keyCounter: 5n },
     });
   });
 
   test("is of a key that the device has, with a counter", async () => {
-    await refused(appAttest({ assertion }), "key_unknown");
-    await refused(appAttest({ assertion }), "key_unknown", { ...KNOWN, publicKey: null });
-    await refused(appAttest({ assertion }), "key_unknown", { ...KNOWN, keyCounter: null }); // a key of the app's own
-    await refused(appAttest({ assertion }, newAttestKey().keyId), "key_unknown", KNOWN);
-    await refused(appAttest({ assertion }), "counter_replayed", { ...KNOWN, keyCounter: 5n });
+    await refused(genuine(), "key_unknown");
+    await refused(genuine(), "key_unknown", { ...KNOWN, publicKey: null });
+    await refused(genuine(), "key_unknown", { ...KNOWN, keyCounter: null }); // a key of the app's own
+    await refused(appAttest({ assertion: mintAssertion(partsOf(), 5) }, newAttestKey().keyId), "key_unknown", KNOWN);
+    await refused(genuine(), "counter_replayed", { ...KNOWN, keyCounter: 5n });
     await refused(appAttest({}), "malformed", KNOWN);
   });
 });
@@ -160,5 +165,15 @@ test("App Attest needs the developer's team, a key of the app's own does not", a
   expect(await verifyEvidence(deviceKey(), contextOf({}, { teamId: undefined }))).toHaveProperty(
     "key.keyCounter",
     null,
+  );
+});
+
+// ASVS 6.7.1
+test("the bundled root certificate is the one that Apple published", () => {
+  const apple = new X509Certificate(APPLE_APP_ATTESTATION_ROOT);
+  expect(apple.subject).toContain("CN=Apple App Attestation Root CA");
+  expect(apple.verify(apple.publicKey)).toBe(true);
+  expect(createHash("sha256").update(apple.raw).digest("hex")).toBe(
+    "1cb9823ba28ba6ad2d33a006941de2ae4f513ef1d4e831b9f7e0fa7b6242c932",
   );
 });

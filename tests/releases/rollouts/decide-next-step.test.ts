@@ -70,7 +70,9 @@ describe("a step", () => {
   });
 
   test("is not shorter after the clock was set back", () => {
-    expect(decideAt(10, { observedAt: atHour(11) })).toEqual({ kind: "wait", nextStepAt: atHour(24) });
+    for (const isApplied of [true, false]) {
+      expect(decideAt(10, { observedAt: atHour(11) }, {}, isApplied)).toEqual({ kind: "wait", nextStepAt: atHour(24) });
+    }
   });
 });
 
