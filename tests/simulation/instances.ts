@@ -92,6 +92,10 @@ export class Instances extends World {
     return this.#random.pick(this.#ready).context;
   }
 
+  override get contexts() {
+    return this.#ready.map(({ context }) => context);
+  }
+
   override async open(): Promise<void> {
     const url = new URL(await createDatabase(this.#server.url, this.#server.template));
     this.#observer = new Client({ connectionString: url.href });

@@ -143,6 +143,11 @@ export class World {
     return this.process.context;
   }
 
+  /** Of all processes. */
+  get contexts(): Context[] {
+    return [this.context];
+  }
+
   /** Starts the service. All that waited in the process before is gone. */
   async open(): Promise<void> {
     this.process.isAlive = false;
@@ -307,7 +312,7 @@ export class World {
       const isJson = response.headers.get("content-type")?.includes("json");
       return { status: response.status, body: isJson && text ? JSON.parse(text) : text, headers: response.headers };
     };
-    const kind = operation.replace(/ ?(?:of )?\b(?:account|session|key) \d+/g, "");
+    const kind = operation.replace(/ ?(?:of )?\b(?:(?:account|session|key) \d+|release [\w.-]+)/g, "");
     return this.within(kind, respond);
   }
 

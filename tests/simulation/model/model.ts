@@ -2,7 +2,7 @@ import { Account } from "./accounts";
 import { Violation } from "./fact";
 import type { ApiKey } from "./operators";
 import type { Message } from "./push";
-import type { Release } from "./releases";
+import { Catalog } from "./releases";
 
 /** Half of the life of a link that sets a password: after that its email may be discarded. */
 const MAX_EMAIL_AGE_MS = 15 * 60_000;
@@ -13,7 +13,7 @@ type Audited = { acknowledged: number; unknown: number };
 export class Model {
   readonly accounts: Account[] = [];
   readonly keys: ApiKey[] = [];
-  readonly releases = new Map<string, Release>();
+  readonly catalog = new Catalog();
   readonly audited = new Map<string, Audited>();
   /** Of the endpoint that gets all events: those that were received, by their ids. */
   readonly received = new Map<string, { type: string; data: Record<string, unknown>; count: number }>();
@@ -35,10 +35,7 @@ export class Model {
     for (const one of [...this.accounts, ...this.keys]) {
       one.isBusy = false;
     }
-    for (const release of this.releases.values()) {
-      release.isUnsure ||= release.isBusy;
-      release.isBusy = false;
-    }
+    this.catalog.lose();
     for (const key of this.keys) if (key.works.possible.length > 1) key.isUnsure = true;
   }
 

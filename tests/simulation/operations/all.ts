@@ -11,8 +11,9 @@ import { newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operat
 import { operatorOperations, seeKey } from "./operators";
 import { passkeyOperations, signInWithPasskey } from "./passkeys";
 import { checkMessages, notifyAll, pushOperations, seeDevices } from "./push";
-import { checkReleases, learnReleases, releaseOperations } from "./releases";
+import { checkReleases, releaseOperations, setUpReleases } from "./releases";
 import { sessionOperations } from "./sessions";
+import { updateOperations } from "./updates";
 
 export const operations: Operation[] = [
   ...accountOperations,
@@ -25,6 +26,7 @@ export const operations: Operation[] = [
   ...operatorOperations,
   ...pushOperations,
   ...releaseOperations,
+  ...updateOperations,
 ];
 
 const DELETED = /account was deleted/;
@@ -35,7 +37,7 @@ export async function setUp(step: Step): Promise<void> {
   const json = { url: RECEIVER, eventTypes: ["account.created", "account.deleted", "subscription.changed"] };
   step.model.willAudit("webhook_created");
   await step.send("create an endpoint", "POST", "/api/admin/webhooks", { operator: "sim", json });
-  await learnReleases(step);
+  await setUpReleases(step);
 }
 
 /** The links in emails that have arrived. */

@@ -1,0 +1,48 @@
+import { Violation } from "../model/fact";
+import { Upload } from "../model/releases";
+import type { Step } from "./operation";
+
+const TUS = { "tus-resumable": "1.0.0" };
+const PATH = "/api/admin/uploads";
+const PART = { ...TUS, "content-type": "application/offset+octet-stream" };
+
+/** Uploads a file in parts, or as far as `until`. Continues after a failure. Returns null without an answer. */
+export async function upload(step: Step, text: string, fileName: string, until = text.length): Promise<Upload | null> {
+  const { model, random } = step;
+  const { key: token, uploads } = model.catalog;
+  const metadata = `filename ${Buffer.from(fileName).toString("base64")}`;
+  const headers = { ...TUS, "upload-length": String(text.length), "upload-metadata": metadata };
+  const created = await step.send(`upload ${fileName}`, "POST", PATH, { token, headers });
+  if (created.outcome !== "done") return null;
+  const one = new Upload(created.body.id, step.nowMs);
+  uploads.push(one);
+  for (let offset = 0, tries = 0; offset < until; tries++) {
+    if (tries === 8) return null;
+    const body = text.slice(offset, offset + 1 + random.below(text.length)).slice(0, until - offset);
+    one.sentBytes = Math.max(one.sentBytes, offset + body.length);
+    one.writtenAtMs = step.nowMs;
+    const part = { token, body, headers: { ...PART, "upload-offset": String(offset) } };
+    const answer = await step.send(`send a part of ${fileName}`, "PATCH", `${PATH}/${one.id}`, part);
+    if (answer.outcome === "done") one.acknowledgedBytes = offset + body.length;
+    if (
+      answer.outcome === "refused" &&
+      answer.body?.code !== "upload_locked" &&
+      answer.body?.code !== "upload_offset_mismatch"
+    )
+      throw new Violation("upload is refused", `${fileName}: ${answer.body?.code}`);
+    const seen = answer.outcome === "done" ? one.acknowledgedBytes : await seeUpload(step, one);
+    if (seen === null) continue;
+    offset = seen;
+  }
+  return one;
+}
+
+/** How much of an upload has arrived; null if no answer says it. */
+export async function seeUpload(step: Step, one: Upload): Promise<number | null> {
+  const sent = { token: step.model.catalog.key, headers: TUS };
+  const answer = await step.send("see an upload", "HEAD", `${PATH}/${one.id}`, sent);
+  if (answer.outcome === "unknown") return null;
+  const offset = answer.outcome === "done" ? Number(answer.headers.get("upload-offset")) : null;
+  one.saw(offset, step.nowMs);
+  return offset;
+}
