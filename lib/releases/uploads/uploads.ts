@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readdir, readFile, realpath, rm, stat, statfs } from "node:fs/promises";
+import { type FileHandle, open, readdir, readFile, realpath, rm, stat, statfs } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import type { Context } from "../../context";
@@ -282,7 +282,7 @@ const infoFile = (folder: string, id: string) => path.join(folder, `${id}.json`)
 /** Creates an empty upload. Its description is written last: without one there is no upload. */
 async function createUploadFiles(folder: string, id: string, info: UploadInfo): Promise<Upload> {
   await makeFolder(path.dirname(folder));
-  await mkdir(folder, { mode: 0o700, recursive: true });
+  await makeFolder(folder, 0o700);
   await (await open(bytesFile(folder, id), "wx")).close();
   await writeDurably(infoFile(folder, id), JSON.stringify(info));
   return readUpload(folder, id);
