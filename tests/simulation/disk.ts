@@ -94,7 +94,10 @@ function losePages(random: Random, share: number): number {
 /** A folder's changes reach the disk one after the other. */
 function loseNames(random: Random, share: number): number {
   let count = 0;
-  for (const folder of new Set(entries.map((entry) => entry.folder))) {
+  // What was in a folder is lost with it, and is back with it.
+  const folders = [...new Set(entries.map((entry) => entry.folder))].sort((a, b) => a.length - b.length);
+  for (const folder of folders) {
+    if (!real.existsSync(folder)) continue;
     const changes = entries.filter((entry) => entry.folder === folder);
     const lostCount = random.chance(share) ? 1 + random.below(changes.length) : 0;
     for (const { undo } of lostCount ? changes.slice(-lostCount).reverse() : []) undo();
@@ -205,6 +208,7 @@ function installContent(): void {
       beforeChange(file, 0, real.statSync(file).size);
     const fd = real.openSync(file, flags, ...rest);
     if (isNew && isData(file)) changed(file, () => real.rmSync(file, { force: true }));
+    if (isNew && isData(file)) setTime(fd);
     if (isBelow(root, file)) {
       paths.set(fd, file);
       owners.set(fd, machine.process());
@@ -222,7 +226,9 @@ function installContent(): void {
     const end = position + (length ?? data.byteLength);
     if (disk.freeBytes !== PLENTY_BYTES) use(end - real.fstatSync(fd).size);
     beforeChange(file, position, end);
-    return real.writeSync(fd, data, offset, length, position);
+    const bytesWritten = real.writeSync(fd, data, offset, length, position);
+    if (isData(file)) setTime(fd);
+    return bytesWritten;
   };
   fs.writeFileSync = (file: any, data: any, options: any) => {
     if (!isBelow(root, file)) return real.writeFileSync(file, data, options);
@@ -254,6 +260,9 @@ function installContent(): void {
   fs.fsyncSync = syncNow;
   fs.fdatasyncSync = syncNow;
 }
+
+/** Files are as old as the simulated clock says. */
+const setTime = (fd: number): void => real.futimesSync(fd, machine.nowMs() / 1000, machine.nowMs() / 1000);
 
 /** Remembers the pages that are written, as they were when the file was synced. */
 function beforeChange(file: string, start: number, end: number): void {

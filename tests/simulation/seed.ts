@@ -1,5 +1,4 @@
-import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { disk } from "./disk";
@@ -30,7 +29,8 @@ async function main(port: MessagePort): Promise<void> {
     const folder = mkdtempSync(path.join(parent, "seed-"));
     const [data, lost] = [path.join(folder, "data"), path.join(folder, "lost")];
     for (const place of [data, lost]) mkdirSync(place);
-    if (!server) spawnSync("cp", ["-a", `${template}/.`, data]);
+    // Not by another program: until it begins, it would hold the locks of another thread's service.
+    if (!server) cpSync(template, data, { recursive: true });
     machine.begin(input.seed);
     disk.begin(data, lost);
     const result = await runSeed(input, data, server);
