@@ -61,6 +61,21 @@ test("a transaction that is not committed rejects, at the end too, and leaves no
   await pglite.close();
 });
 
+test("a loop of statements lets the rest of the process go on", async () => {
+  const pglite = await openPGlite();
+  const adapter = await (await embeddedAdapter(clientOf(pglite))).connect();
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  let next = setImmediate(count);
+  for (let statements = 0; statements < 200; statements++) await adapter.queryRaw(query("SELECT 1"));
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(8);
+  await pglite.close();
+});
+
 test("a parameter of each type is read back as it was given, from either database", async () => {
   const given = {
     text: `"quoted", {braced}, \\ and ' ü 😀`,

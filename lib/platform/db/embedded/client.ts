@@ -20,6 +20,8 @@ export type PreparingClient = PgliteClient & {
 
 /** How many statements stay prepared, of which each takes about 27 kB. A busy service repeats fewer. */
 const MAX_PREPARED = 200;
+/** Of statements in one turn of the event loop. They take some ten milliseconds. */
+const MAX_PER_TURN = 20;
 
 /**
  * Returns PGlite with another `query`. PGlite's own sends six messages one by one, the first two only to learn the types of
@@ -29,8 +31,10 @@ const MAX_PREPARED = 200;
  */
 export function clientOf(pglite: PGlite): PreparingClient {
   const statements = new PreparedStatements();
-  const send = <T>(sql: string, values: unknown[] = [], options: QueryOptions = {}): Promise<Results<T>> =>
-    pglite.runExclusive(async () => {
+  const takeTurn = createTurns();
+  const send = async <T>(sql: string, values: unknown[] = [], options: QueryOptions = {}): Promise<Results<T>> => {
+    await takeTurn();
+    return pglite.runExclusive(async () => {
       const parameters = values.map(toParameter);
       // PostgreSQL keeps the plan of a prepared statement without parameters, however much its tables grow.
       const { name, messages } = parameters.length > 0 ? statements.prepare(sql) : unnamed(sql);
@@ -50,6 +54,7 @@ export function clientOf(pglite: PGlite): PreparingClient {
         throw error;
       }
     });
+  };
   const query: PGlite["query"] = (...args) => pglite._runExclusiveTransaction(() => send(...args));
   const within = (tx: PGliteTransaction): PGliteTransaction =>
     Object.assign(tx, {
@@ -63,6 +68,26 @@ export function clientOf(pglite: PGlite): PreparingClient {
     exec: (script, options) => pglite.exec(script, options),
     transaction: (run) => pglite.transaction((tx) => run(within(tx))),
     invalidateStatements: () => statements.invalidateAll(),
+  };
+}
+
+/**
+ * Returns what to wait for before each statement. PGlite runs in this thread and resolves promises only: without a wait for the next
+ * turn of the event loop, a loop of statements would hold up every socket and timer until its end.
+ */
+function createTurns(): () => Promise<void> {
+  let sent = 0;
+  let turn: Promise<void> | undefined;
+  return async () => {
+    while (sent >= MAX_PER_TURN) await turn;
+    sent += 1;
+    turn ??= new Promise((resolve) => {
+      setImmediate(() => {
+        sent = 0;
+        turn = undefined;
+        resolve();
+      });
+    });
   };
 }
 
