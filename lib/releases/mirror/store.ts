@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { chmod, readdir, rm, rmdir, stat, utimes } from "node:fs/promises";
 import path from "node:path";
+import pLimit from "p-limit";
 import { bucketOf, openBucket } from "../../platform/adapters/s3";
 import { createS3Files } from "../../platform/adapters/s3-files";
 import type { Config } from "../../platform/config";
@@ -95,6 +96,15 @@ function createFolderStore(root: string): MirrorStore {
     await makeFolder(folder);
     await chmod(folder, 0o755);
   };
+  const removeEmpty = async (folder: string): Promise<void> => {
+    if (folder === ".") return;
+    const isRemoved = await rmdir(fileAt(folder)).then(
+      () => true,
+      () => false, // not empty
+    );
+    if (isRemoved) await removeEmpty(path.dirname(folder));
+  };
+  const inTurn = pLimit(1); // or a folder could be removed before the file is in it
   return {
     list: async () => {
       await removeAbandoned(path.join(root, UNFINISHED));
@@ -117,8 +127,10 @@ function createFolderStore(root: string): MirrorStore {
         await writeChunks(temporary, bytes);
         await chmod(temporary, 0o644);
         await utimes(temporary, modifiedAt, modifiedAt);
-        await makeReadable(path.dirname(file));
-        await moveDurably(temporary, file);
+        await inTurn(async () => {
+          await makeReadable(path.dirname(file));
+          await moveDurably(temporary, file);
+        });
       } catch (error) {
         await rm(temporary, { force: true });
         throw error;
@@ -128,15 +140,7 @@ function createFolderStore(root: string): MirrorStore {
     read: (at) => createReadStream(fileAt(at)),
     remove: async (at) => {
       await rm(fileAt(at), { force: true });
-      for (let folder = path.dirname(at); folder !== "."; folder = path.dirname(folder)) {
-        if (
-          !(await rmdir(fileAt(folder)).then(
-            () => true,
-            () => false,
-          ))
-        )
-          return; // not empty
-      }
+      await inTurn(() => removeEmpty(path.dirname(at)));
     },
   };
 }

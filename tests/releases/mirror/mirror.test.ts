@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import path from "node:path";
+import { Readable } from "node:stream";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LOOPBACK_NETWORKS } from "@/lib/platform/outbound";
 import { createReleaseMirror, feedObject, type ReleaseMirror } from "@/lib/releases/mirror/mirror";
@@ -215,6 +216,30 @@ test("a release that is removed with its files while these are copied is no erro
     expect(catalog.errors).toEqual([]);
     expect(await mirror.read("stable/latest.yml")).toContain("1.0.0");
   }));
+
+test("a file is written while the last other one of its folder is removed", async () => {
+  const folder = await newFolder();
+  const store = openMirrorStore({ ...ctx().config, RELEASE_MIRROR: folder }, ctx().now);
+  if (!store) throw new Error("There is no store");
+  const feed = feedObject({ text: "a", contentType: "text/plain", links: [] }, ctx().now());
+  const pathOf = (round: number) => `core/stable/1/${round}`;
+  await store.write(pathOf(0), feed, Readable.from([Buffer.from("a")]));
+  for (let round = 1; round <= 60; round++) {
+    let removed: Promise<void> | undefined;
+    /** Removes the other file at another moment in each round. */
+    const remove = async () => {
+      for (let waits = round % 12; waits > 0; waits--) await stat(folder);
+      await store.remove(pathOf(round - 1));
+    };
+    async function* bytes() {
+      yield Buffer.from("a");
+      removed = remove();
+    }
+    await store.write(pathOf(round), feed, bytes());
+    await removed;
+    expect([...(await store.list()).keys()]).toEqual([pathOf(round)]);
+  }
+});
 
 test("whoever reads the list leaves a file alone that is being written", async () => {
   const store = openMirrorStore({ ...ctx().config, RELEASE_MIRROR: await newFolder() }, ctx().now);
