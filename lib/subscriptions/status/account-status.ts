@@ -12,7 +12,7 @@ const MAX_ENTITLEMENTS = 100;
 const MAX_SUBSCRIPTIONS = 20;
 
 /** The status of an account without purchases: that of one without a state. */
-const NO_PURCHASE: PurchaseStatus = {
+const noPurchase = (): PurchaseStatus => ({
   ...purchaseStatus({ ...EMPTY_STATE, id: "", provider: "", store: "", environment: "" }, new Date(0), {
     staleLeewaySeconds: 0,
     isSandboxEntitled: false,
@@ -21,7 +21,7 @@ const NO_PURCHASE: PurchaseStatus = {
   purchaseId: null,
   store: null,
   environment: null,
-};
+});
 
 /**
  * Computes an account's status at a time: that of its best purchase. Purchases with access come first, then lifetime
@@ -36,7 +36,7 @@ export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRule
     .toSorted((a, b) => comparePurchases(a.status, b.status));
   const counting = ranked.filter(({ purchase }) => canEntitle(purchase, rules));
   return {
-    ...(counting[0]?.status ?? NO_PURCHASE),
+    ...(counting[0]?.status ?? noPurchase()),
     entitlements: mergeEntitlements(counting.flatMap(({ purchase, status }) => entitlementsOf(purchase, status))),
     subscriptions: ranked.slice(0, MAX_SUBSCRIPTIONS).map(({ status }) => status),
     lastEventAt: latest(...purchases.map(({ lastEventAt }) => lastEventAt)),

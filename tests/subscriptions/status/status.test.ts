@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { statusRules } from "@/lib/subscriptions/entitlement-rules";
 import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
 import { STRIPE_ENTITLEMENTS } from "@/lib/subscriptions/providers/stripe";
 import type { Purchase } from "@/lib/subscriptions/purchase-state";
@@ -42,6 +43,8 @@ test.each<[string, Partial<Purchase>, string]>([
   ["an end by a charge that the store retries", { ...UNPAID, currentPeriodEndsAt: PAST }, "billing_retry"],
   ["the same, 59 days after its period", { ...UNPAID, currentPeriodEndsAt: daysAgo(59) }, "billing_retry"],
   ["the same, 60 days after its period", { ...UNPAID, currentPeriodEndsAt: daysAgo(60) }, "expired"],
+  ["the same in the Mac App Store", { ...UNPAID, store: "MAC_APP_STORE" }, "billing_retry"],
+  ["the same on Google Play", { ...UNPAID, store: "PLAY_STORE" }, "billing_retry"],
   ["the same in a store that does not retry", { ...UNPAID, store: "STRIPE" }, "expired"],
   ["the same as Apple reports the end of its retries", { ...UNPAID, provider: "app-store" }, "expired"],
   ["an end without a reason", { endedAt: PAST }, "expired"],
@@ -49,6 +52,11 @@ test.each<[string, Partial<Purchase>, string]>([
   [
     "a failed charge past its grace",
     { currentPeriodEndsAt: LONG_PAST, billingIssueDetectedAt: LONG_PAST, gracePeriodEndsAt: PAST },
+    "billing_retry",
+  ],
+  [
+    "a failed charge at the end of its grace",
+    { currentPeriodEndsAt: PAST, billingIssueDetectedAt: PAST, gracePeriodEndsAt: NOW },
     "billing_retry",
   ],
   ["a pause that has begun", { currentPeriodEndsAt: PAST, pausedAt: LONG_PAST }, "paused"],
@@ -90,6 +98,7 @@ test.each<[string, Partial<Purchase>, string, boolean]>([
   ["a pause still to come", { pausedAt: PAST, resumesAt: AHEAD }, "active", false],
   ["a one-time purchase before its end", { periodType: null }, "active", false],
   ["a prepaid period", { periodType: "PREPAID" }, "active", false],
+  ["a promotional period", { periodType: "PROMOTIONAL" }, "active", false],
   ["a promotional grant", { store: "PROMOTIONAL" }, "active", false],
 ])("access: %s", (_, parts, status, willRenew) => {
   expect(judge(parts)).toMatchObject({
@@ -106,6 +115,7 @@ test.each<[string, Partial<Purchase>, string, boolean]>([
 
 test("a lifetime purchase is active without an end", () => {
   const bought = { isLifetime: true, periodType: null, currentPeriodEndsAt: null };
+  expect(judge({ ...bought, currentPeriodEndsAt: AHEAD }).accessEndsAt).toBeNull();
   expect(judge(bought)).toMatchObject({ status: "active", isActive: true, willRenew: false, accessEndsAt: null });
 });
 
@@ -137,6 +147,11 @@ test("the best purchase decides: access first, then lifetime, then the latest en
   expect(best([expired, short, long, lifetime])).toBe("lifetime");
   expect(best([expired, short, long])).toBe("long");
   expect(best([expired, short])).toBe("short");
+  expect([best([lifetime, short]), best([long, short]), best([short, long, expired])]).toEqual([
+    "lifetime",
+    "long",
+    "long",
+  ]);
   expect(accountStatus([expired, short, long, lifetime], NOW, RULES).subscriptions.map((one) => one.productId)).toEqual(
     ["lifetime", "long", "short", "expired"],
   );
@@ -248,8 +263,27 @@ test.each<[string, Purchase[]]>([
   ["both are in the App Store", [before({ isReplaceable: true, store: "APP_STORE" }), play({ store: "APP_STORE" })]],
   ["the other one is in the sandbox", [before({ isReplaceable: true }), play({ environment: "SANDBOX" })]],
   ["the other one was bought once", [before({ isReplaceable: true }), play({ periodType: null })]],
+  ["it was bought once", [before({ periodType: null, pendingProductId: "pro" }), play()]],
+  ["the other one began with its period", [before({ isReplaceable: true }), play({ startedAt: at("06-01T00:00:00") })]],
+  ["the other one's beginning is not known", [before({ isReplaceable: true }), play({ startedAt: null })]],
+  ["it was canceled, and the other one is another subscription", [before({ unsubscribedAt: PAST }), play()]],
+  ["the change is to another subscription", [before({ pendingProductId: "plus" }), play()]],
+  ["the change is to another base plan", [before({ pendingProductId: "pro:yearly" }), play()]],
+  ["the other one's product is not known", [before({ pendingProductId: "pro" }), play({ productId: null })]],
 ])("a purchase stands beside another where %s", (_, purchases) => {
   expect(activeIds(purchases)).toContain("basic");
+});
+
+test("a purchase ends at the first of its own end and the beginnings of those that replace it, never by itself", () => {
+  const endOf = (parts: Partial<Purchase>, ...others: Purchase[]) =>
+    accountStatus([before({ isReplaceable: true, ...parts }), ...others], NOW, RULES).subscriptions.find(
+      ({ productId }) => productId === "basic:monthly",
+    )?.accessEndsAt;
+  const [first, second] = [play(), play({ startedAt: at("06-12T00:00:00") })];
+  expect(endOf({ endedAt: at("06-05T00:00:00") }, first)).toEqual(at("06-05T00:00:00"));
+  expect(endOf({ endedAt: at("06-11T00:00:00") }, first)).toEqual(at("06-10T00:00:00"));
+  expect([endOf({}, first, second), endOf({}, second, first)]).toEqual(Array(2).fill(at("06-10T00:00:00")));
+  expect(endOf({ currentPeriodStartsAt: null })).toEqual(AHEAD);
 });
 
 test("a purchase takes the place of the temporary grant that stood in for it, under another transaction too", () => {
@@ -257,12 +291,23 @@ test("a purchase takes the place of the temporary grant that stood in for it, un
   const validated = purchase({ startedAt: at("06-15T09:59:00") });
   expect(activeIds([grant])).toEqual(["pro"]);
   expect(activeIds([grant, { ...validated, refundedAt: PAST, endedAt: PAST }])).toEqual([]);
+  const started = (startedAt: Date | null, parts: Partial<Purchase> = {}) =>
+    activeIds([
+      { ...grant, ...parts },
+      { ...validated, startedAt, endedAt: PAST },
+    ]);
+  expect(activeIds([grant, { ...validated, entitlementIds: ["cloud", "pro"], endedAt: PAST }])).toEqual([]);
+  expect(started(at("06-14T10:00:00"))).toEqual([]); // a day before the grant
+  expect(started(at("06-14T09:59:59"))).toEqual(["pro"]);
+  expect(started(null)).toEqual(["pro"]);
+  expect(started(LONG_PAST, { startedAt: null })).toEqual([]);
   const other = { ...validated, entitlementIds: ["cloud"], refundedAt: PAST, endedAt: PAST };
   expect(activeIds([grant, other])).toEqual(["pro"]);
 });
 
 test("a subscription is managed at its store's own page, or where the company says", () => {
   expect(judge({ store: "APP_STORE" }).managementUrl).toBe("https://apps.apple.com/account/subscriptions");
+  expect(judge({ store: "MAC_APP_STORE" }).managementUrl).toBe("https://apps.apple.com/account/subscriptions");
   expect(judge({ store: "PLAY_STORE" }).managementUrl).toBe("https://play.google.com/store/account/subscriptions");
   expect(judge({ store: "constructor" }).managementUrl).toBeNull();
   expect(judge({ store: "STRIPE" }).managementUrl).toBeNull();
@@ -316,9 +361,32 @@ test("an entitlement is the one that does not expire, else that with the latest 
   expect(expiry(soon as Purchase, later as Purchase)).toEqual([[true, AHEAD]]);
   expect(expiry(soon as Purchase, lifetime, later as Purchase)).toEqual([[true, null]]);
   expect(expiry(purchase({ endedAt: LONG_PAST }), purchase({ endedAt: PAST }))).toEqual([[false, PAST]]);
+  const revoked = purchase({ isLifetime: true, refundedAt: LONG_PAST, endedAt: LONG_PAST });
+  expect(expiry(revoked, purchase({ endedAt: PAST }))).toEqual([[false, PAST]]);
   expect(expiry(purchase({ currentPeriodEndsAt: null }), soon as Purchase)).toEqual([[true, at("06-20T00:00:00")]]);
   const ids = accountStatus([purchase({ entitlementIds: ["pro", "cloud", "zoo"] })], NOW, RULES).entitlements;
   expect(ids.map(({ id }) => id)).toEqual(["cloud", "pro", "zoo"]);
+});
+
+test("a sandbox tester is one that the configuration lists, or all are, or an operator made the account one", () => {
+  const config = {
+    BILLING_MANAGEMENT_URLS: new Map([["STRIPE", "https://billing.example.com"]]),
+    BILLING_PRODUCTS: new Map(),
+    BILLING_SANDBOX_ENTITLES: false,
+    BILLING_SANDBOX_TESTERS: ["other", ID.toUpperCase()],
+    BILLING_STALE_LEEWAY_SECONDS: 60,
+  };
+  const isTester = (change: Partial<typeof config>, isMadeOne = false) =>
+    statusRules({ ...config, ...change }, ID, isMadeOne).isSandboxEntitled;
+  expect(isTester({})).toBe(true);
+  expect(isTester({ BILLING_SANDBOX_TESTERS: ["other"] })).toBe(false);
+  expect(isTester({ BILLING_SANDBOX_TESTERS: [] }, true)).toBe(true);
+  expect(isTester({ BILLING_SANDBOX_TESTERS: [], BILLING_SANDBOX_ENTITLES: true })).toBe(true);
+  expect(statusRules(config, ID, false)).toEqual({
+    staleLeewaySeconds: 60,
+    isSandboxEntitled: true,
+    managementUrls: config.BILLING_MANAGEMENT_URLS,
+  });
 });
 
 test("the newest event of any purchase is the account's", () => {
@@ -344,6 +412,15 @@ describe("what Stripe says that a customer has", () => {
     expect(status(stripe(), summary())).toEqual([["chat"], 1]);
     expect(status(summary(), stripe(), stripe({ endedAt: PAST }))).toEqual([["chat"], 2]);
     expect(status(summary(), stripe({ endedAt: PAST }))).toEqual([[], 1]);
+  });
+
+  test("is given to no other purchase", () => {
+    const others = [
+      stripe({ entitlementIds: ["pro"], endedAt: PAST }),
+      stripe({ provider: "paddle", entitlementIds: [] }),
+    ];
+    const { subscriptions } = accountStatus([summary(), stripe(), ...others], NOW, RULES);
+    expect(subscriptions.map(({ entitlements }) => entitlements.map(({ id }) => id))).toEqual([["chat"], [], ["pro"]]);
   });
 
   test("is left out where a subscription that gives access says itself what it gives", () => {
@@ -405,6 +482,7 @@ test.each<[string, Partial<Purchase>, boolean]>([
   ["whose period is over", { currentPeriodEndsAt: NOW }, true],
   ["whose period is not over", { currentPeriodEndsAt: new Date(NOW.getTime() + 1) }, false],
   ["whose end is not known", { currentPeriodEndsAt: null }, true],
+  ["whose end is not known after a failed charge", { currentPeriodEndsAt: null, billingIssueDetectedAt: PAST }, true],
   ["that has ended", { currentPeriodEndsAt: PAST, endedAt: PAST }, false],
   ["that was canceled", { currentPeriodEndsAt: PAST, unsubscribedAt: LONG_PAST }, false],
   ["whose charge has failed", { currentPeriodEndsAt: PAST, billingIssueDetectedAt: PAST }, false],
