@@ -28,6 +28,19 @@ test("a renewal that says nothing of entitlements keeps them, and one for a prod
   expect(foldPurchase([bought, { ...renewed, entitlementIds: [] }]).entitlementIds).toEqual([]);
 });
 
+test("a purchase is shared with the family as long as the last event that says it says so", () => {
+  const isShared = (...said: (boolean | null)[]) =>
+    foldPurchase(said.map((isFamilyShare, i) => event("RENEWAL", 30 * i, { purchasedAt: day(30 * i), isFamilyShare })))
+      .isFamilyShare;
+  expect([isShared(null), isShared(true), isShared(true, null), isShared(false, true), isShared(true, false)]).toEqual([
+    false,
+    true,
+    true,
+    true,
+    false,
+  ]);
+});
+
 test.each<PurchaseEventType>([
   ...(["UNCANCELLATION", "SUBSCRIPTION_PAUSED", "SUBSCRIPTION_EXTENDED", "BILLING_ISSUE"] as const),
   ...(["CANCELLATION", "EXPIRATION", "REFUND_REVERSED"] as const),
@@ -110,6 +123,19 @@ test.each([
 test("a grant whose purchase was missed ends with its removal too", () => {
   const removed = event("CANCELLATION", 6, { periodType: "PROMOTIONAL", cancelReason: "DEVELOPER_INITIATED" });
   expect(foldPurchase([removed]).endedAt).toEqual(day(6));
+});
+
+test("a cancellation ends at once what either event calls a grant", () => {
+  const removed = (before: string, after: string | null) =>
+    foldPurchase([
+      event("INITIAL_PURCHASE", 0, { periodType: before }),
+      event("CANCELLATION", 6, { periodType: after, cancelReason: "DEVELOPER_INITIATED" }),
+    ]).endedAt;
+  expect([removed("PROMOTIONAL", null), removed("NORMAL", "PROMOTIONAL"), removed("NORMAL", "NORMAL")]).toEqual([
+    day(6),
+    day(6),
+    null,
+  ]);
 });
 
 test("a lifetime purchase whose refund is reversed is for life, also where only that is known", () => {

@@ -63,6 +63,7 @@ describe("a whole state", () => {
 
   test("leaves the period as it is, if it is delivered without one", () => {
     expect(foldPurchase([bought, delivered(40, {}, { purchasedAt: null })]).currentPeriodStartsAt).toEqual(day(0));
+    expect(foldPurchase([bought, delivered(40, {}, { purchasedAt: day(25) })]).currentPeriodStartsAt).toEqual(day(25));
     expect(foldPurchase([bought, read(40, {}, { purchasedAt: null })]).currentPeriodStartsAt).toEqual(day(40));
   });
 
@@ -98,6 +99,12 @@ describe("since when a condition holds", () => {
     expect(since(delivered(9, { unsubscribedAt: day(9) }), delivered(10, { unsubscribedAt: day(4) }))).toEqual(day(4));
     expect(since(delivered(9, { unsubscribedAt: day(9) }))).toEqual(day(9));
     expect(since(unsubscribed, delivered(9), delivered(10, { unsubscribedAt: day(10) }))).toEqual(day(10));
+  });
+
+  test("is the first of what an import and other events say", () => {
+    const imported = { ...read(9, { unsubscribedAt: day(8) }), type: "IMPORT" } as const;
+    expect(since(unsubscribed, imported)).toEqual(day(5));
+    expect(since(imported)).toEqual(day(8));
   });
 
   test("of a failed charge is the same", () => {
@@ -159,6 +166,9 @@ describe("the end of a subscription", () => {
     expect(fold(ended, read(40, {}, { expiresAt: day(31) }))).toEqual([null, null]);
     expect(fold(ended, read(40, {}, { expiresAt: day(60) }))).toEqual([null, null]);
     expect(fold(ended, read(40, {}, { expiresAt: null }))).toEqual([null, null]);
+    const later = event("EXPIRATION", 36, { expiresAt: day(35) });
+    for (const expiry of [33, 35]) expect(fold(later, read(40, {}, { expiresAt: day(expiry) }))[0]).toEqual(day(35));
+    expect(fold(later, read(40, {}, { expiresAt: day(36) }))[0]).toBeNull();
     const early = event("EXPIRATION", 20, { expirationReason: "BILLING_ERROR" });
     expect(fold(early, read(40))).toEqual([day(20), "BILLING_ERROR"]); // of the period that has passed since
     expect(fold(early, read(30))).toEqual([day(20), "BILLING_ERROR"]);
@@ -176,7 +186,14 @@ describe("the end of a subscription", () => {
     expect(fold(over(33), read(40, { endedAt: day(40) }))[0]).toEqual(day(40)); // as an API does
     const beyond = delivered(33, { endedAt: day(50) });
     expect(fold(beyond, over(40))[0]).toEqual(day(40)); // it was to end later
-    expect(fold(delivered(33, { endedAt: day(40) }), over(40))[0]).toEqual(day(40));
+    const until = { endedAt: day(40), unsubscribedAt: day(5) };
+    expect(foldPurchase([bought, delivered(33, until), delivered(40, until)])).toMatchObject({
+      endedAt: day(40),
+      currentPeriodEndsAt: day(40),
+      unsubscribedAt: day(5),
+    });
+    const twice = [over(33), delivered(40, until)];
+    expect(foldPurchase([bought, ...twice])).toMatchObject({ endedAt: day(33), unsubscribedAt: day(5) });
   });
 
   test("is a refund's, if the period is over", () => {
