@@ -31,7 +31,7 @@ const APPLE = "https://apple.example.com";
 const APP_ID = "com.example.acme";
 /** Emails to these addresses cannot be sent, and stay in the queue. */
 const STUCK = /^stuck-/;
-const REQUEST_MS = 30_000;
+const REQUEST_MS = 120_000;
 
 /** Every setting without which an operation answers that it is not there. */
 const SETTINGS = {
