@@ -15,7 +15,7 @@ const { values: options } = parseArgs({
     from: { type: "string" },
     minutes: { type: "string" },
     /** How many steps a seed has. */
-    steps: { type: "string", default: "250" },
+    steps: { type: "string", default: "400" },
     /** Replays one seed. `keep` is what shrinking has printed. */
     seed: { type: "string" },
     keep: { type: "string" },

@@ -1,15 +1,18 @@
+import path from "node:path";
 import { Client } from "pg";
 import { closeConnections, createDatabase } from "@/dev/postgres";
 import { openEmbedded } from "@/lib/platform/db/embedded/open";
 import { applyMigrations } from "@/lib/platform/db/migrations";
 import { migrationAdapter } from "@/lib/platform/db/server/adapter";
+import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 
-/** Migrates the database that each seed copies. `sql` changes it on purpose. */
+/** Migrates the database that each seed copies, and writes the sample catalog. `sql` changes it on purpose. */
 export async function createTemplate(folder: string, sql?: string): Promise<void> {
   const { migrate, copySession, close } = await openEmbedded(folder, true, { isMigrated: true });
   await migrate();
   if (sql) await copySession.exec(sql);
   await close();
+  await writeSampleCatalog(path.join(folder, "releases", "catalog.json"));
 }
 
 /** The simulation's clock is the server's, too: its functions come before PostgreSQL's own in `search_path`. */
