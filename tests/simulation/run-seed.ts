@@ -3,7 +3,7 @@ import { Instances, type Server } from "./instances";
 import { machine } from "./machine";
 import { Violation } from "./model/fact";
 import { Model } from "./model/model";
-import { checkAll, finishAll, operations, readEmails, setUp } from "./operations/all";
+import { checkAll, finishAll, look, operations, readEmails, setUp } from "./operations/all";
 import { type Operation, Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
 import { type Port, World } from "./world";
@@ -88,7 +88,6 @@ export async function runSeed(input: SeedInput, folder: string, server: Server |
 }
 
 class Run {
-  faults = 0;
   coverage: Record<string, number> = {};
   trace: string[] = [];
   step = -1;
@@ -106,22 +105,39 @@ class Run {
     this.#input = input;
     this.#world = world;
     this.#plan = planOf(createRandom(input.seed));
-    world.onWebhook = (id, type, data) => this.#model.sawDelivery(id, type, data);
-    world.onNotification = (...given) => this.#model.sawNotification(...given);
+    world.onWebhook = (id, type, data, since) =>
+      this.#check(() => {
+        this.#model.sawDelivery(id, type, data);
+        this.#model.sawArrival("webhook is delivered", id, since, this.faults);
+      });
+    world.onNotification = (...given) => this.#check(() => this.#model.sawNotification(...given, this.faults));
     // The service's process ends after one.
     process.removeAllListeners("unhandledRejection").on("unhandledRejection", (error) => {
       this.#failure ??= new Violation("unhandled rejection", (error as Error)?.stack ?? String(error));
     });
     world.onFault = (operation, fault, detail) => {
-      this.faults += 1;
+      this.#world.faults += 1;
       const key = `${operation}|${fault}`;
       this.coverage[key] = (this.coverage[key] ?? 0) + 1;
       this.note(`  fault: ${fault} (${operation}): ${detail}`);
     };
   }
 
+  /** A violation that the service itself must not see. */
+  #check(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#failure ??= error;
+    }
+  }
+
   note(text: string): void {
     this.trace.push(`${this.step} ${text}`);
+  }
+
+  get faults(): number {
+    return this.#world.faults;
   }
 
   get log(): string[] {
@@ -162,6 +178,7 @@ class Run {
       random,
       (text) => this.note(text),
       () => this.faults,
+      look,
     );
   }
 
@@ -188,8 +205,9 @@ class Run {
     const { faultChance, networkChance, crashChance } = this.#plan;
     for (let released = 0; released < releases; ) {
       await this.#world.quiet();
-      this.#read = readEmails(this.#world, this.#model, this.#read);
+      this.#read = readEmails(this.#world, this.#model, this.#read, this.faults);
       if (this.#failure) throw this.#failure;
+      if (this.#world.gates.length === 0) this.#world.faultsAtRest = this.faults;
       if (this.#world.fatal) await this.#crash(random, `the database failed: ${this.#world.fatal}`);
       const isAnswered = this.#world.answers > this.#answers;
       this.#answers = this.#world.answers;
@@ -219,7 +237,7 @@ class Run {
   }
 
   async #crash(random: Random, text: string): Promise<void> {
-    this.faults += 1;
+    this.#world.faults += 1;
     this.coverage["all|crash"] = (this.coverage["all|crash"] ?? 0) + 1;
     this.note(`  ${text}`);
     const { process } = this.#world;
@@ -233,7 +251,7 @@ class Run {
     const ms = random.pick([1, 10, 60, 600]) * SECOND_MS * random.float();
     this.note("time passes");
     // Transactions and leases may take too long.
-    if (this.#running > 0 || this.#world.gates.length > 0) this.faults += 1;
+    if (this.#running > 0 || this.#world.gates.length > 0) this.#world.faults += 1;
     await this.#world.pass(ms);
     await this.#proceed(random, this.#plan.concurrency === 1 ? Number.POSITIVE_INFINITY : random.below(30));
   }
@@ -251,7 +269,8 @@ class Run {
       if ((await this.#run(random, () => this.#world.countWork(calmFromMs))) === 0) break;
     }
     const step = this.#newStep(random);
-    this.#model.checkEmails(calmFromMs);
+    const arrived = this.#world.outbox.map(({ email }) => email);
+    this.#model.checkEmails(arrived, calmFromMs);
     await this.#run(random, () => checkAll(step));
   }
 

@@ -105,16 +105,20 @@ export class World {
   process = new Process();
   /** How soon all processes have read what one of them has changed, of what each keeps in memory. */
   readonly followMs: number = 0;
-  outbox: { email: Email; id: string }[] = [];
+  /** How many faults there were, and how many when nothing was under way. */
+  faults = 0;
+  faultsAtRest = 0;
+  /** What has arrived. `since`: the faults when it was claimed and sent, or null if the service may not know that it has arrived. */
+  outbox: { email: Email; id: string; since: number | null }[] = [];
   /** Called for each fault that happens. */
   onFault: (operation: string, fault: string, detail: string) => void = () => {};
   /** What a device has got, by its endpoint or token, and when it was sent. */
-  onNotification: (address: string, text: string, sentAtMs: number) => void = () => {};
+  onNotification: (address: string, text: string, sentAtMs: number, since: number | null) => void = () => {};
   /** The devices whose app was removed, and when. */
   readonly gone = new Map<string, number>();
   /** The nonces that phones have got, by challenge. */
   readonly nonces = new Map<string, string>();
-  onWebhook: (id: string, type: string, data: Record<string, unknown> | null) => void = () => {};
+  onWebhook: (id: string, type: string, data: Record<string, unknown> | null, since: number | null) => void = () => {};
   /** What customers buy, and what the providers' APIs answer. */
   readonly stores = { stripe: fakeStripe(), paddle: fakePaddle(), appStore: fakeAppStore() };
   readonly origin = BASE_URL;
@@ -189,8 +193,10 @@ export class World {
           mailer: {
             mode: "smtp",
             send: async (email, id) => {
+              const faults = this.#undisturbedFaults();
               const fault = await this.#wait(process, "mail", email.subject);
-              if (fault === null || fault === "after") this.outbox.push({ email, id });
+              if (fault === null || fault === "after")
+                this.outbox.push({ email, id, since: fault === null ? faults : null });
               if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
               if (fault) throw Object.assign(new Error("The mail server failed"), { code: "ESOCKET" });
             },
@@ -324,7 +330,7 @@ export class World {
   /** What the hosts of the internet answer. */
   async #respond({ url, method, headers, body }: OutgoingRequest): Promise<OutgoingResponse> {
     const isPush = url.host === "updates.push.services.mozilla.com";
-    const sentAtMs = machine.nowMs();
+    const [sentAtMs, faults] = [machine.nowMs(), this.#undisturbedFaults()];
     const fault = await this.#wait(scope.getStore()?.process ?? this.process, isPush ? "push" : "fetch", url.host);
     if (fault === "refused") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     if (fault === "timeout") return new Promise(() => {});
@@ -335,10 +341,15 @@ export class World {
       if (fault !== "after") return { status, headers: given, body: JSON.stringify(json) };
     } else if (isPush) {
       if (this.gone.has(url.href)) return { status: 410 };
-      this.#notify(url.href, JSON.parse(decrypt(body, browser, BROWSER_AUTH)), sentAtMs);
+      this.#notify(
+        url.href,
+        JSON.parse(decrypt(body, browser, BROWSER_AUTH)),
+        sentAtMs,
+        fault === null ? faults : null,
+      );
     } else {
       const { type, data } = JSON.parse(body.toString());
-      this.onWebhook(headers["webhook-id"] ?? "", type, data);
+      this.onWebhook(headers["webhook-id"] ?? "", type, data, fault === null ? faults : null);
     }
     if (fault === "after") throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
     return { status: isPush ? 201 : 204 };
@@ -346,21 +357,21 @@ export class World {
 
   /** What APNs answers. */
   async #apns(process: Process, { token, body }: Notification): Promise<PushResponse> {
-    const sentAtMs = machine.nowMs();
+    const [sentAtMs, faults] = [machine.nowMs(), this.#undisturbedFaults()];
     const fault = await this.#wait(process, "push", "APNs");
     if (fault === "busy") return { status: 503, reason: "ServiceUnavailable" };
     if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
     if (fault === "refused" || fault === "timeout") throw new Error("APNs did not respond");
     const goneSinceMs = this.gone.get(token);
     if (goneSinceMs !== undefined) return { status: 410, reason: "Unregistered", timestamp: new Date(goneSinceMs) };
-    this.#notify(token, JSON.parse(body), sentAtMs);
+    this.#notify(token, JSON.parse(body), sentAtMs, fault === null ? faults : null);
     if (fault === "after") throw new Error("the connection was closed");
     return { status: 200, reason: null };
   }
 
-  #notify(address: string, { body, aps, data }: Payload, sentAtMs: number): void {
+  #notify(address: string, { body, aps, data }: Payload, sentAtMs: number, since: number | null): void {
     if (data?.challengeId && data.nonce) this.nonces.set(data.challengeId, data.nonce);
-    this.onNotification(address, body ?? aps?.alert?.body ?? "", sentAtMs);
+    this.onNotification(address, body ?? aps?.alert?.body ?? "", sentAtMs, since);
   }
 
   /** How often each type of event is in the audit trail, of the simulation's operator. */
@@ -368,6 +379,11 @@ export class World {
     const rows = await this.context.db.$queryRaw<{ type: string; count: bigint }[]>`
       SELECT "type", count(*) FROM "AuditEvent" WHERE "actor" = 'operator:sim' GROUP BY "type" ORDER BY "type"`;
     return rows.map(({ type, count }) => ({ type, count: Number(count) }));
+  }
+
+  /** null: something has failed since what is sent now was claimed, perhaps. */
+  #undisturbedFaults(): number | null {
+    return this.faults === this.faultsAtRest ? this.faults : null;
   }
 
   #wait(process: Process, port: Port, detail: string): Promise<Fault | null> {

@@ -45,7 +45,7 @@ export class Fact<T> {
 /** Something that works until it is used or ended, and never after that. */
 export class Usable {
   readonly works: Fact<boolean>;
-  /** Virtual time after which it need not work. */
+  /** Virtual time after which it does not work. */
   expiresAtMs = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -62,9 +62,10 @@ export class Usable {
   mayEnd(): void {
     this.works.maySet(false);
   }
-  /** It was used, and worked or not. `isOnce`: what worked does not work again. */
+  /** It was used, and worked or not. `nowMs`: when the request was sent. `isOnce`: what worked does not work again. */
   saw(worked: boolean, { nowMs = 0, isOnce = false } = {}): void {
     if (worked && !this.works.canBe(true)) throw new Violation(`ended ${this.kind} works`, this.owner);
+    if (worked && nowMs > this.expiresAtMs) throw new Violation(`expired ${this.kind} works`, this.owner);
     if (!worked && !this.works.canBe(false) && nowMs < this.expiresAtMs)
       throw new Violation(`${this.kind} is refused`, this.owner);
     this.works.set(worked && !isOnce);

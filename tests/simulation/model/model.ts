@@ -14,7 +14,12 @@ export class Model {
   readonly accounts: Account[] = [];
   readonly keys: ApiKey[] = [];
   readonly catalog = new Catalog();
+  /** By type, and by type and subject. */
   readonly audited = new Map<string, Audited>();
+  /** What has arrived, by its id: the faults when it was claimed and sent, or null if the sender may not know that it has arrived. */
+  readonly arrivals = new Map<string, number | null>();
+  /** Emails that were queued with an acknowledged change: which were before it does not count. */
+  readonly owedEmails: { account: Account; to: string; subject: string; after: number; atMs: number }[] = [];
   /** Of the endpoint that gets all events: those that were received, by their ids. */
   readonly received = new Map<string, { type: string; data: Record<string, unknown>; count: number }>();
   readonly messages: Message[] = [];
@@ -40,40 +45,55 @@ export class Model {
   }
 
   /** Emails that were asked for, and need not have expired, have arrived. */
-  checkEmails(calmFromMs: number): void {
+  checkEmails(arrived: readonly { to: string; subject: string }[], calmFromMs: number): void {
+    for (const { account, to, subject, after, atMs } of this.owedEmails) {
+      const isNeeded = account.exists.is(true) && account.email.is(to) && calmFromMs - atMs < MAX_EMAIL_AGE_MS;
+      if (isNeeded && !arrived.slice(after).some((email) => email.to === to && email.subject === subject))
+        throw new Violation("email is not sent", `${account.name}: ${subject}`);
+    }
     for (const { name, askedAtMs, mustBeTold, wasTold } of this.accounts)
       if ((mustBeTold && !wasTold) || (askedAtMs !== null && calmFromMs - askedAtMs < MAX_EMAIL_AGE_MS))
         throw new Violation("email is not sent", name);
   }
 
   /** An operator's change is sent, which writes an event if it is applied. */
-  willAudit(type: string): { done: () => void; refused: () => void } {
-    const audited = this.audited.get(type) ?? { acknowledged: 0, unknown: 0 };
-    this.audited.set(type, audited);
-    audited.unknown += 1;
-    return {
-      done: () => {
-        audited.unknown -= 1;
-        audited.acknowledged += 1;
-      },
-      refused: () => {
-        audited.unknown -= 1;
-      },
+  willAudit(type: string, subject = ""): { done: () => void; refused: () => void } {
+    const keys = [type, `${type} ${subject}`];
+    const add = (acknowledged: number, unknown: number) => {
+      for (const key of keys) {
+        const before = this.audited.get(key) ?? { acknowledged: 0, unknown: 0 };
+        const after = { acknowledged: before.acknowledged + acknowledged, unknown: before.unknown + unknown };
+        this.audited.set(key, after);
+      }
     };
+    add(0, 1);
+    return { done: () => add(1, -1), refused: () => add(0, -1) };
   }
 
-  sawAudit(type: string, count: number): void {
-    const { acknowledged, unknown } = this.audited.get(type) ?? { acknowledged: 0, unknown: 0 };
-    if (count < acknowledged) throw new Violation("audit event is missing", `${type}: ${count} of ${acknowledged}`);
-    if (count > acknowledged + unknown)
-      throw new Violation("audit event without a change", `${type}: ${count}, of ${acknowledged} changes`);
+  /** The events of a type or, as "TYPE SUBJECT", of a type and a subject. */
+  sawAudit(key: string, count: number): void {
+    const [type] = key.split(" ", 1);
+    const none = { acknowledged: 0, unknown: 0 };
+    const { acknowledged, unknown } = this.audited.get(key) ?? none;
+    const elsewhere = (type !== key && this.audited.get(`${type} `)) || none;
+    if (count < acknowledged) throw new Violation("audit event is missing", `${key}: ${count} of ${acknowledged}`);
+    if (count > acknowledged + unknown + elsewhere.acknowledged + elsewhere.unknown)
+      throw new Violation("audit event without a change", `${key}: ${count}, of ${acknowledged} changes`);
+  }
+
+  /** Something has arrived that arrives again only after a fault. `since`: as in `arrivals`. */
+  sawArrival(what: string, id: string, since: number | null, faults: number): void {
+    if (this.arrivals.get(id) === faults) throw new Violation(`${what} twice`, id);
+    this.arrivals.set(id, since);
   }
 
   /** A device has got something, by its endpoint or token. */
-  sawNotification(address: string, text: string, sentAtMs: number): void {
+  sawNotification(address: string, text: string, sentAtMs: number, since: number | null, faults: number): void {
     const device = this.accounts.flatMap(({ devices }) => devices).find((one) => one.address === address);
     const message = this.messages.find((one) => one.text === text); // else it is not an operator's
-    if (device && message) message.reached(device, sentAtMs);
+    if (!device || !message) return;
+    message.reached(device, sentAtMs);
+    this.sawArrival("notification is delivered", `${text} to ${address}`, since, faults);
   }
 
   /** A delivery to the endpoint that gets all events, which answered 2xx. */

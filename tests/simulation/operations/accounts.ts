@@ -58,6 +58,7 @@ async function changePassword(step: Step, session: Session): Promise<void> {
   const { json, saw } = await prove(step, session);
   const restore = step.remember([...account.access, ...links], account.password);
   account.password.maySet(next);
+  const email = step.willEmail(account, "Your password was changed");
   const own = account.devices.filter((device) => device.session === session);
   const ownBefore = own.map(({ works }) => works.possible);
   account.mayEndAccess();
@@ -72,6 +73,7 @@ async function changePassword(step: Step, session: Session): Promise<void> {
   if (!before.includes(json.password ?? null)) throw new Violation("wrong password works", account.name);
   account.exists.set(true);
   account.password.set(next);
+  email();
   account.endAccess();
   for (const link of links) link.end();
   const successor = account.addSession(answer.body.token);
@@ -166,6 +168,8 @@ export const accountOperations: Operation[] = [
       const restore = step.remember([...account.access, ...account.factors], account.app, account.isVerified);
       let takenOver = () => {};
       account.askedAtMs = null;
+      const email = step.willEmail(account, "Your password was changed");
+      const sentAtMs = step.nowMs;
       if (link.works.canBe(true) && account.exists.canBe(true)) {
         for (const password of passwords) account.password.maySet(password);
         account.mayEndAccess();
@@ -182,7 +186,8 @@ export const accountOperations: Operation[] = [
       if (results.filter(({ outcome }) => outcome === "done").length > 1)
         throw new Violation("link works twice", account.name);
       if (done >= 0) {
-        link.saw(true, { isOnce: true });
+        link.saw(true, { isOnce: true, nowMs: sentAtMs });
+        email();
         account.exists.set(true);
         account.endAccess();
         account.endLinks(arrived);
@@ -230,6 +235,7 @@ export const accountOperations: Operation[] = [
       account.isVerified.maySet(true);
       for (const code of account.codes) if (/ link$/.test(code.kind)) code.mayEnd();
       account.askedAtMs = null;
+      const email = step.willEmail(account, "Your email address was changed");
       const answer = await step.send(`change the email of ${account.name}`, "POST", "/api/auth/email/change/confirm", {
         token: session.token,
         json: { token: link.text },
@@ -240,6 +246,7 @@ export const accountOperations: Operation[] = [
         account.exists.set(true);
         account.isVerified.set(true);
         account.email.set(link.detail);
+        email();
         account.endLinks();
       } else if (answer.outcome === "refused" && !before.includes(link.detail)) account.email.rule(link.detail, false);
     },

@@ -1,4 +1,5 @@
-import type { Code } from "../model/accounts";
+import { machine } from "../machine";
+import type { Account, Code } from "../model/accounts";
 import { Violation } from "../model/fact";
 import type { Model } from "../model/model";
 import type { World } from "../world";
@@ -30,6 +31,8 @@ export const operations: Operation[] = [
 ];
 
 const DELETED = /account was deleted/;
+/** How long a link that sets a password works after its email was made. */
+const RESET_LINK_MS = 30 * 60_000;
 const RECEIVER = "https://hooks.example.com/all";
 
 /** What an operator sets up before anything happens. */
@@ -41,8 +44,9 @@ export async function setUp(step: Step): Promise<void> {
 }
 
 /** The links in emails that have arrived. */
-export function readEmails({ outbox }: World, model: Model, from: number): number {
-  for (const { email } of outbox.slice(from)) {
+export function readEmails({ outbox }: World, model: Model, from: number, faults: number): number {
+  for (const { email, id, since } of outbox.slice(from)) {
+    model.sawArrival("email is sent", id, since, faults);
     // A link to a new email is for the account that it is made of; any other for whoever has the email.
     const number = Number(/^person-(\d+)-/.exec(email.to)?.[1]);
     const owners = model.accounts.filter(
@@ -52,6 +56,7 @@ export function readEmails({ outbox }: World, model: Model, from: number): numbe
       for (const one of model.accounts) one.wasTold ||= one.number === number || one.email.canBe(email.to);
     const [, reset] = /\/reset#token=([\w-]{43})/.exec(email.text) ?? [];
     const [, change] = /\/email-change#token=([\w-]{43})/.exec(email.text) ?? [];
+    const nowMs = machine.nowMs();
     for (const account of owners) {
       if (reset) {
         account.askedAtMs = null;
@@ -66,6 +71,7 @@ export function readEmails({ outbox }: World, model: Model, from: number): numbe
         if (token && !account.codes.some(({ text }) => text === token)) account.addCode(kind, token, email.to);
       }
       if (change && !account.codes.some(({ text }) => text === change)) account.addCode("email link", change, email.to);
+      for (const code of account.codes) if (code.text === reset) code.expiresAtMs = nowMs + RESET_LINK_MS;
     }
   }
   return outbox.length;
@@ -89,11 +95,24 @@ export async function checkAll(step: Step): Promise<void> {
     for (const code of account.codes.filter(({ works }) => works.is(false)).slice(-4)) await seeEndedCode(step, code);
   for (const key of model.keys) await seeKey(step, key);
   await checkReleases(step);
-  for (const { type, count } of await world.auditCounts()) model.sawAudit(type, count);
-  for (const type of model.audited.keys())
-    if (!(await world.auditCounts()).some((one) => one.type === type)) model.sawAudit(type, 0);
+  const audited = new Map((await world.auditCounts()).map(({ type, count }) => [type, count]));
+  for (const type of new Set([...audited.keys(), ...[...model.audited.keys()].filter((key) => !key.includes(" "))]))
+    model.sawAudit(type, audited.get(type) ?? 0);
   checkDeliveries(step);
   checkMessages(step);
+}
+
+/** Looks at something of an account after something has happened to it: most often at what may have ended. */
+export async function look(step: Step, account: Account): Promise<void> {
+  const { random } = step;
+  const ended = account.codes.filter(({ works }) => works.is(false)).slice(-4);
+  const session = random.pick(account.sessions.slice(-4));
+  const looks = [
+    ...(session ? [() => seeSession(step, session), () => seeStatus(step, account)] : []),
+    ...(ended.length > 0 ? [() => seeEndedCode(step, random.pick(ended))] : []),
+    ...(account.devices.length > 0 ? [() => seeDevices(step, account)] : []),
+  ];
+  if (looks.length > 0) await random.pick(looks)();
 }
 
 /** A code or link that was used or ended does not work. */
@@ -112,10 +131,12 @@ async function seeEndedCode(step: Step, code: Code): Promise<void> {
         ? await step.send(label, "POST", "/api/auth/email/change/confirm", { json: { token: text }, token })
         : await step.send(label, "POST", "/api/auth/oauth/token", { form: exchangeForm(kind, text) });
   if (answer.outcome === "done") code.saw(true);
+  // Whoever presents an authorization code again ends what it was exchanged for.
+  for (const session of account.sessions) if (session.codeText === text) account.mayEndSession(session);
 }
 
-/** Each event was delivered at least once, and again only if something had failed. */
-function checkDeliveries({ model, faultCount, nowMs }: Step): void {
+/** Each event was recorded once, and delivered. */
+function checkDeliveries({ model, nowMs }: Step): void {
   const received = [...model.received.values()];
   for (const account of model.accounts) {
     if (account.id === null || account.isUnclear) continue;
@@ -124,14 +145,15 @@ function checkDeliveries({ model, faultCount, nowMs }: Step): void {
     if (created.length === 0 && account.exists.is(true))
       throw new Violation("webhook is not delivered", `account.created of ${account.name}`);
     if (created.length > 1) throw new Violation("webhook event is recorded twice", account.name);
+    const deleted = received.filter(({ type, data }) => type === "account.deleted" && data.accountId === account.id);
+    if (deleted.length !== (account.exists.is(false) ? 1 : 0) && account.exists.possible.length === 1)
+      throw new Violation("webhook is not delivered", `account.deleted of ${account.name}: ${deleted.length}`);
     const told = received.filter(({ type, data }) => type === "subscription.changed" && data.accountId === account.id);
     const active = [...account.purchases, ...account.grants].filter((one) => one.givesAccess(account, nowMs, nowMs));
     for (const id of account.exists.is(true) ? active.flatMap(({ entitlements }) => entitlements) : [])
       if (!told.some(({ data }) => (data.entitlements as string[]).includes(id)))
         throw new Violation("webhook is not delivered", `subscription.changed of ${account.name}: ${id}`);
   }
-  if (faultCount() === 0)
-    for (const { type, count } of received) if (count > 1) throw new Violation("webhook is delivered twice", type);
 }
 
 /** After all faults have ceased, what is still under way arrives. */

@@ -29,6 +29,7 @@ async function exchange(step: Step, account: Account, kind: "authorization code"
   const code = random.pick(account.codesOf(kind).slice(-3));
   const form = exchangeForm(kind, code.text);
   const couldWork = code.works.canBe(true);
+  const sentAtMs = step.nowMs;
   const sessions = [...account.sessions];
   code.mayEnd();
   const send = () => step.send(`exchange a ${kind} of ${account.name}`, "POST", "/api/auth/oauth/token", { form });
@@ -38,6 +39,7 @@ async function exchange(step: Step, account: Account, kind: "authorization code"
   const [first] = done;
   if (first) {
     if (!couldWork) throw new Violation(`ended ${kind} works`, account.name);
+    if (sentAtMs > code.expiresAtMs) throw new Violation(`expired ${kind} works`, account.name);
     code.end();
     const session = account.addSession(first.body.access_token);
     session.codeText = code.text;
@@ -84,6 +86,7 @@ export const codeOperations: Operation[] = [
     const label = `a device asks ${account.name}`;
     const started = await step.send(label, "POST", "/api/auth/oauth/device", { form: { client_id: "cli" } });
     if (started.outcome !== "done") return;
+    const startedAtMs = step.nowMs;
     const answer = await step.send(`allow a device of ${account.name}`, "POST", "/forms/device", {
       form: { user_code: started.body.user_code, decision: "allow" },
       cookie: session.cookie ?? "",
@@ -91,7 +94,13 @@ export const codeOperations: Operation[] = [
     });
     const isAllowed = answer.headers.get("location") === "/device?done=allowed";
     if (isAllowed) session.saw(true);
-    account.addCode("device code", started.body.device_code, session.token || (session.cookie ?? ""), isAllowed);
+    const code = account.addCode(
+      "device code",
+      started.body.device_code,
+      session.token || (session.cookie ?? ""),
+      isAllowed,
+    );
+    code.expiresAtMs = startedAtMs + 600_000;
   }),
   onAccount(
     "exchange a device code",

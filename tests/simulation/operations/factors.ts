@@ -252,10 +252,11 @@ export const factorOperations: Operation[] = [
     account.mayEndAccess();
     account.mayLoseApp();
     for (const passkey of account.passkeys) passkey.mayEnd();
-    step.model.willAudit("signed_out");
+    const subject = `account=${account.id}`;
+    step.model.willAudit("signed_out", subject);
     const path = `/api/admin/accounts/${account.id}/reset-factors`;
     const label = `reset the factors of ${account.name}`;
-    const answer = await change(step, "factors_reset", label, ["POST", path, { json: {} }], () => true);
+    const answer = await change(step, ["factors_reset", subject], label, ["POST", path, { json: {} }], () => true);
     restore(answer);
     if (answer.outcome !== "done") return;
     account.endAccess();

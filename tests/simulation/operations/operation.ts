@@ -15,6 +15,8 @@ export class Step {
     readonly random: Random,
     readonly note: (text: string) => void,
     readonly faultCount: () => number,
+    /** Looks at something of an account. */
+    readonly look: (step: Step, account: Account) => Promise<void>,
   ) {
     this.#faultsBefore = faultCount();
   }
@@ -38,6 +40,15 @@ export class Step {
     return ({ outcome }: Pick<Sent, "outcome">) => {
       if (outcome !== "refused" || this.isDisturbed()) return;
       for (const [i, fact] of facts.entries()) fact.restore(before[i] ?? []);
+    };
+  }
+
+  /** A change with an email to the account's owner is sent. The result is called once it is acknowledged. */
+  willEmail(account: Account, subject: string): () => void {
+    const owed = { account, subject, after: this.world.outbox.length, atMs: this.nowMs };
+    return () => {
+      const [to = "", ...others] = account.email.possible;
+      if (others.length === 0) this.model.owedEmails.push({ ...owed, to });
     };
   }
 
@@ -97,9 +108,12 @@ export function onAccount(
       const account = step.random.pick(step.random.chance(0.5) ? suitable.slice(-6) : suitable);
       if (!account) return null;
       account.isBusy = true;
-      return run(step, account).finally(() => {
-        account.isBusy = false;
-      });
+      const isSeen = step.random.chance(0.3);
+      return run(step, account)
+        .then(() => (isSeen ? step.look(step, account) : undefined))
+        .finally(() => {
+          account.isBusy = false;
+        });
     },
   };
 }

@@ -7,19 +7,31 @@ import { isIdentified, type Operation, onAccount, type Step } from "./operation"
 
 const DAY_MS = 86_400_000;
 
+/** What an event of the audit trail is about, as its list is asked for it: `account=ID` or `target=TEXT`. */
+type Subject = string;
+
 /** An operator's change: it is applied with its event in the audit trail, or not at all. */
 export async function change(
   step: Step,
-  type: string,
+  [type, subject]: [type: string, subject: Subject],
   label: string,
   [method, path, sent = {}]: [method: string, path: string, sent?: Sent],
   changes: (body: Record<string, unknown>) => boolean = ({ isChanged }) => isChanged !== false,
 ) {
-  const audit = step.model.willAudit(type);
+  const audit = step.model.willAudit(type, subject);
   const answer = await step.send(label, method, path, { ...sent, operator: "sim" });
   if (answer.outcome === "done" && changes(answer.body || {})) audit.done();
   else if (answer.outcome !== "unknown") audit.refused();
+  await seeAudit(step, type, subject);
   return answer;
+}
+
+/** The event of a change is there with its answer. No other change of the subject is under way. */
+async function seeAudit(step: Step, type: string, subject: Subject): Promise<void> {
+  const target = `/api/admin/audit?limit=100&actor=operator:sim&type=${type}&${subject}`;
+  const answer = await step.send(`see the audit trail: ${type}`, "GET", target, { operator: "sim" });
+  if (answer.outcome === "done" && answer.body.nextCursor === null)
+    step.model.sawAudit(`${type} ${subject}`, answer.body.events.length);
 }
 
 function onAccountAsOperator(
@@ -38,8 +50,9 @@ function onAccountAsOperator(
   return onAccount(name, weight, isIdentified, async (step, account) => {
     const isSame = effect.isSame?.(account);
     effect.mayDo?.(account);
-    step.model.willAudit("signed_out"); // of its sessions, if there are any
-    const answer = await change(step, type, `${name} ${account.name}`, request(account, step), changes);
+    const subject = `account=${account.id}`;
+    if (type !== "signed_out") step.model.willAudit("signed_out", subject); // of its sessions, if there are any
+    const answer = await change(step, [type, subject], `${name} ${account.name}`, request(account, step), changes);
     if (answer.outcome === "done" && isSame && answer.body.isChanged)
       throw new Violation("change without an effect", `${name} ${account.name}`);
     if (answer.outcome === "done") {
@@ -104,7 +117,8 @@ export const operatorOperations: Operation[] = [
     const json = { accountId: account.id, entitlementId: "pro", days, reason: `Ticket ${step.random.below(1e6)}` };
     account.mayHaveUnknownGrant = true;
     const label = `grant an entitlement to ${account.name}`;
-    const answer = await change(step, "entitlement_granted", label, ["POST", "/api/admin/billing/grants", { json }]);
+    const event: [string, Subject] = ["entitlement_granted", `account=${account.id}`];
+    const answer = await change(step, event, label, ["POST", "/api/admin/billing/grants", { json }]);
     if (answer.outcome === "unknown") return;
     account.mayHaveUnknownGrant = false;
     if (answer.outcome === "done")
@@ -118,7 +132,8 @@ export const operatorOperations: Operation[] = [
       const grant = step.random.pick(account.grants);
       grant.mayEnd();
       const request: [string, string] = ["DELETE", `/api/admin/billing/grants/${grant.id}?reason=over`];
-      const answer = await change(step, "grant_ended", `end a grant of ${account.name}`, request);
+      const event: [string, Subject] = ["grant_ended", `account=${account.id}`];
+      const answer = await change(step, event, `end a grant of ${account.name}`, request);
       if (answer.outcome === "done") grant.end();
     },
   ),
@@ -128,9 +143,12 @@ export const operatorOperations: Operation[] = [
     start: async (step) => {
       const { model } = step;
       const json = { name: `Key ${model.keys.length}`, scopes: ["accounts:read", "audit:read"] };
-      const request: [string, string, Sent] = ["POST", "/api/admin/keys", { json }];
-      const answer = await change(step, "key_created", "create a key", request, () => true);
-      if (answer.outcome === "done") model.keys.push(new ApiKey(answer.body.id, answer.body.key));
+      const audit = model.willAudit("key_created");
+      const answer = await step.send("create a key", "POST", "/api/admin/keys", { operator: "sim", json });
+      if (answer.outcome === "refused") audit.refused();
+      if (answer.outcome !== "done") return;
+      audit.done();
+      model.keys.push(new ApiKey(answer.body.id, answer.body.key));
     },
   },
   {
@@ -144,7 +162,8 @@ export const operatorOperations: Operation[] = [
         key.isBusy = true;
         const wasRevoked = key.works.is(false);
         key.mayEnd();
-        const audit = model.willAudit("key_revoked");
+        const subject = `target=key:${key.id}`;
+        const audit = model.willAudit("key_revoked", subject);
         const label = `revoke key ${model.keys.indexOf(key)}`;
         const answer = await step.send(label, "DELETE", `/api/admin/keys/${key.id}`, { operator: "sim" });
         if (answer.outcome === "done") {
@@ -154,6 +173,7 @@ export const operatorOperations: Operation[] = [
           key.isUnsure = false;
         } else if (answer.outcome === "unknown") key.isUnsure = true;
         else audit.refused();
+        await seeAudit(step, "key_revoked", subject);
         key.isBusy = false;
       })();
     },

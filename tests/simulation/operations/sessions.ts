@@ -68,7 +68,7 @@ export const sessionOperations: Operation[] = [
       account.mayEndSession(target);
       const path = `/api/admin/accounts/${account.id}/sessions/${target.id}`;
       const label = `end a session of ${account.name} as an operator`;
-      const answer = await change(step, "signed_out", label, ["DELETE", path]);
+      const answer = await change(step, ["signed_out", `account=${account.id}`], label, ["DELETE", path]);
       restore(answer);
       if (answer.outcome === "done") account.endSession(target);
       else if (answer.outcome === "refused" && wasLive) target.saw(false);
