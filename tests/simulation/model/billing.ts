@@ -42,6 +42,8 @@ export class Purchase {
   isUnpaid = false;
   isEnded = false;
   isSandbox = false;
+  /** Somebody else of the family pays. */
+  isFamilyShare = false;
   /** So many events are known, although not all were delivered: the service has asked the provider. */
   known = 0;
 
@@ -109,7 +111,13 @@ export function sawAccess(account: Customer, active: readonly string[], fromMs: 
 /** An upgrade may have changed the entitlements. */
 const isKnown = (source: Purchase | Grant) => source instanceof Grant || source.isComplete();
 
-type Listed = { originalTransactionId: string; isActive: boolean; store: string | null; entitlements: unknown[] };
+type Listed = {
+  originalTransactionId: string;
+  isActive: boolean;
+  isFamilyShare: boolean;
+  store: string | null;
+  entitlements: unknown[];
+};
 
 /** The list of an account's purchases: each is there once, and no other's. */
 export function sawPurchases(account: Customer, listed: readonly Listed[], fromMs: number, untilMs: number): void {
@@ -126,6 +134,8 @@ export function sawPurchases(account: Customer, listed: readonly Listed[], fromM
     if (Boolean(shown) !== (purchase.owner === account))
       throw new Violation(shown ? "purchase of another account" : "purchase is lost", label);
     const isActive = purchase.givesAccess(account, fromMs, untilMs);
+    if (shown && shown.isFamilyShare !== purchase.isFamilyShare)
+      throw new Violation("status differs from the events", `${label} is shared, or not`);
     if (shown && isActive !== null && isActive !== shown.isActive)
       throw new Violation("status differs from the events", `${label} is ${isActive ? "not " : ""}active`);
   }

@@ -7,6 +7,8 @@ const CLAIM_MS = 10_000;
 export class Device extends Usable {
   /** Its app was removed, and the push service says so. */
   isGone = false;
+  /** Whether it was active when its owner last listed the devices. */
+  isListed = false;
 
   constructor(
     readonly account: Owner,
@@ -16,6 +18,11 @@ export class Device extends Usable {
     readonly locale: string,
   ) {
     super("device", account.name);
+  }
+  listed(isActive: boolean): void {
+    this.saw(isActive);
+    this.isListed = isActive;
+    if (this.isGone) this.mayEnd(); // the push service says so at the next message
   }
 }
 

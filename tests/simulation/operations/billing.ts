@@ -35,7 +35,8 @@ export async function seeStatus(step: Step, account: Account): Promise<void> {
   const answer = await step.send(`status of ${account.name}`, "GET", path, { token: session.token });
   if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
   if (answer.body.isFresh)
-    for (const { purchase, known } of before) if (purchase.provider !== "revenuecat") purchase.known = known;
+    for (const { purchase, known } of before)
+      if (purchase.provider !== "revenuecat") purchase.known = Math.max(purchase.known, known);
   const entitlements = answer.body.entitlements as { id: string; isActive: boolean }[];
   const active = entitlements.filter(({ isActive }) => isActive).map(({ id }) => id);
   sawAccess(account, active, fromMs, step.nowMs);

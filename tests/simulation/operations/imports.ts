@@ -37,7 +37,31 @@ export async function runImport(step: Step, event: ProviderEvent, given: Import)
   given.onDone(results);
 }
 
+/** Reads all subscriptions of a provider, whichever webhooks have arrived, until one request fails. */
+async function importFrom(step: Step, provider: "stripe" | "paddle"): Promise<void> {
+  const purchases = step.model.accounts.flatMap((account) => account.purchases);
+  const before = purchases
+    .filter((purchase) => purchase.provider === provider && !purchase.isLifetime)
+    .map((purchase) => ({ purchase, known: purchase.events.length }));
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const audit = step.model.willAudit("billing_imported");
+    const path = `/api/admin/billing/import?from=${provider}${cursor && `&cursor=${cursor}`}`;
+    const answer = await step.send(`import from ${provider}`, "POST", path, { operator: "sim" });
+    if (answer.outcome === "refused") audit.refused();
+    if (answer.outcome !== "done") return;
+    const { results, retry, nextCursor } = answer.body as Page;
+    if (results.some(({ status }) => status === "created" || status === "updated")) audit.done();
+    else audit.refused();
+    if (retry !== null) return;
+    cursor = nextCursor;
+  }
+  for (const { purchase, known } of before) purchase.known = Math.max(purchase.known, known);
+}
+type Page = { results: { status: string }[]; retry: unknown; nextCursor: string | null };
+
 export const importOperations: Operation[] = [
+  { name: "import from Stripe", weight: 0.3, start: (step) => importFrom(step, "stripe") },
+  { name: "import from Paddle", weight: 0.3, start: (step) => importFrom(step, "paddle") },
   onAccount("import purchases", 0.7, isIdentified, async (step, account) => {
     await later();
     const { random, nowMs } = step;

@@ -23,7 +23,7 @@ export async function seeDevices(step: Step, account: Account): Promise<void> {
   if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
   const listed = answer.body.devices as { name: string; status: string }[];
   for (const device of account.devices)
-    device.saw(listed.some(({ name, status }) => name === device.id && status === "active"));
+    device.listed(listed.find(({ name }) => name === device.id)?.status === "active");
 }
 
 function newDevice(step: Step, account: Account, session: Session, address: string): Device {
@@ -113,7 +113,10 @@ async function notify(
 }
 
 /** Once faults have ceased, everybody gets one more message: a removed app is noticed then. */
-export const notifyAll = (step: Step) => notify(step, { to: { audience: {} }, label: "all", isFor: () => true });
+export function notifyAll(step: Step): Promise<void> {
+  for (const device of allDevices(step)) device.isListed = false;
+  return notify(step, { to: { audience: {} }, label: "all", isFor: () => true });
+}
 
 async function cancel(step: Step, message: Message): Promise<void> {
   const { works, sendAtMs } = message;
@@ -136,8 +139,8 @@ async function cancel(step: Step, message: Message): Promise<void> {
 }
 
 export function checkMessages({ model, faultCount }: Step): void {
-  for (const { account, works, isGone } of model.accounts.flatMap(({ devices }) => devices))
-    if (isGone && works.is(true)) throw new Violation("removed app is active", account.name);
+  for (const { account, isListed, isGone } of model.accounts.flatMap(({ devices }) => devices))
+    if (isGone && isListed) throw new Violation("removed app is active", account.name);
   for (const message of model.messages) message.check(faultCount() === 0);
 }
 

@@ -89,7 +89,7 @@ export const productOf = ({ transaction }: Purchase) => `com.example.${transacti
 
 /** A RevenueCat event ("Event Types and Fields") of a purchase. */
 function emitFromRevenueCat(step: Step, purchase: Purchase, type: string, fields: Record<string, unknown> = {}): void {
-  const { owner, customer, transaction, startedAtMs, endsAtMs, isSandbox, isLifetime } = purchase;
+  const { owner, customer, transaction, startedAtMs, endsAtMs, isSandbox, isFamilyShare, isLifetime } = purchase;
   const event = {
     id: step.random.uuid(),
     type,
@@ -104,6 +104,7 @@ function emitFromRevenueCat(step: Step, purchase: Purchase, type: string, fields
     expiration_at_ms: isLifetime ? null : endsAtMs,
     environment: isSandbox ? "SANDBOX" : "PRODUCTION",
     store: "APP_STORE",
+    is_family_share: isFamilyShare,
     transaction_id: `${transaction}-${startedAtMs}`,
     original_transaction_id: transaction,
     price: 4.99,
@@ -129,6 +130,7 @@ export function buyFromRevenueCat(
   purchase.customer = customer;
   const isLifetime = random.chance(0.2);
   purchase.isSandbox = random.chance(0.15);
+  purchase.isFamilyShare = random.chance(0.1);
   purchase.startedAtMs = step.nowMs;
   if (!isLifetime) purchase.endsAtMs = purchase.startedAtMs + endsInMs;
   emitFromRevenueCat(step, purchase, isLifetime ? "NON_RENEWING_PURCHASE" : "INITIAL_PURCHASE");
