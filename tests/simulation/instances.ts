@@ -80,6 +80,7 @@ export class Instances extends World {
   /** Statements at the server, by when they were sent. */
   readonly #sent = new Set<{ atMs: number }>();
   #ended = 0;
+  #onEnd = () => {};
 
   constructor(folder: string, server: Server, seed: number) {
     super(folder);
@@ -169,8 +170,8 @@ export class Instances extends World {
       await machine.quiet();
       if (this.#sent.size === 0) return;
       const ended = this.#ended;
-      await machine.linger();
-      const isWaiting = await this.#isAllWaiting();
+      await Promise.race([machine.linger(), new Promise<void>((resolve) => (this.#onEnd = resolve))]);
+      const isWaiting = ended === this.#ended && (await this.#isAllWaiting());
       calm = isWaiting && ended === this.#ended ? calm + 1 : 0;
       // Without anybody who could go on, they wait for each other: PostgreSQL ends one of them.
       if (calm > 0 && (this.gates.length > 0 || calm > DEADLOCK_MS)) return;
@@ -211,6 +212,7 @@ export class Instances extends World {
       );
       this.#sent.delete(statement);
       this.#ended += 1;
+      this.#onEnd();
       machine.activity();
       return instance.isAlive ? result() : new Promise(() => {});
     };

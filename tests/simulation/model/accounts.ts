@@ -13,6 +13,8 @@ export class Session extends Usable {
   /** When its owner was authenticated at the latest, and whether perhaps by two factors. */
   authenticatedAtMs = Number.POSITIVE_INFINITY;
   hasTwoFactors = true;
+  /** A change of the password had no answer: devices may have moved to a session that nobody knows. */
+  mayHaveSuccessor = false;
 
   constructor(
     readonly token: string,
@@ -186,7 +188,8 @@ export class Account {
   }
   endSession(session: Session): void {
     session.end();
-    for (const device of this.devices) if (device.session === session) device.end();
+    for (const device of this.devices)
+      if (device.session === session) session.mayHaveSuccessor ? device.mayEnd() : device.end();
     for (const code of this.codes) if (code.detail === (session.token || session.cookie)) code.end();
   }
   /** The links that had arrived before the request have ended. One that arrived meanwhile may be newer than its effect. */

@@ -8,6 +8,6 @@ export type Mutation = {
   replace?: string;
   /** What changes the migrated database. */
   sql?: string;
-  /** Two instances on PostgreSQL find it, one on the embedded database does not. */
+  /** It is found by two instances on PostgreSQL, not by one on the embedded database. */
   instances?: 2;
 };

@@ -12,11 +12,13 @@ import { newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operat
 import { operatorOperations, seeKey } from "./operators";
 import { passkeyOperations, signInWithPasskey } from "./passkeys";
 import { checkMessages, notifyAll, pushOperations, seeDevices } from "./push";
+import { raceOperations } from "./races";
 import { checkReleases, releaseOperations, setUpReleases } from "./releases";
 import { sessionOperations } from "./sessions";
 import { updateOperations } from "./updates";
 
 export const operations: Operation[] = [
+  ...raceOperations,
   ...accountOperations,
   ...codeOperations,
   ...factorOperations,

@@ -235,10 +235,12 @@ export const factorOperations: Operation[] = [
     1,
     () => true,
     async (step, session) => {
+      const { authenticatedAtMs } = session;
       session.authenticatedAtMs = Number.NEGATIVE_INFINITY; // a proof is needed, however recent the session is
       const { json, saw } = await prove(step, session);
       const label = `authenticate ${session.account.name} again`;
       saw(await step.send(label, "POST", "/api/auth/reauthenticate", { token: session.token, json }));
+      session.authenticatedAtMs = Math.max(session.authenticatedAtMs, authenticatedAtMs);
     },
   ),
   onAccount(

@@ -45,6 +45,15 @@ function newKey({ random }: Step) {
   return { point, privateKey: createPrivateKey({ key, format: "jwk" }) };
 }
 
+/** A browser, and what it registers with. */
+export function newBrowser(step: Step, account: Account, session: Session) {
+  const endpoint = `https://updates.push.services.mozilla.com/wpush/v2/${step.random.uuid()}`;
+  const device = newDevice(step, account, session, endpoint);
+  const { id: name, locale } = device;
+  const subscription = { endpoint, keys: BROWSER_KEYS };
+  return { device, json: { platform: "web", subscription, device: { name, locale } } };
+}
+
 /** Registers a phone: with evidence, once the nonce has arrived on it. */
 async function registerPhone(step: Step, account: Account): Promise<void> {
   const token = step.random.uuid().replaceAll("-", "").repeat(2);
@@ -146,13 +155,9 @@ export function checkMessages({ model, faultCount }: Step): void {
 
 export const pushOperations: Operation[] = [
   onAccount("register a browser", 1.5, hasSession, async (step, account) => {
-    const endpoint = `https://updates.push.services.mozilla.com/wpush/v2/${step.random.uuid()}`;
     const session = appSession(step, account);
     if (!session) return;
-    const device = newDevice(step, account, session, endpoint);
-    const { id: name, locale } = device;
-    const subscription = { endpoint, keys: BROWSER_KEYS };
-    const json = { platform: "web", subscription, device: { name, locale } };
+    const { device, json } = newBrowser(step, account, session);
     const label = `register a browser of ${account.name}`;
     const answer = await step.send(label, "POST", "/api/push/register", { token: session.token, json });
     if (answer.outcome === "unknown") return;
