@@ -286,11 +286,41 @@ test.each([
   expect(foldPurchase([bought, revoked, late])).toMatchObject({ refundedAt: day(31), endedAt: day(31) });
 });
 
+test("an extension that is over when it is made restores no access", () => {
+  for (const until of [31.5, 32]) {
+    const late = event("SUBSCRIPTION_EXTENDED", 32, { expiresAt: day(until) });
+    expect(foldPurchase([bought, snapshotTooEarly, late]).endedAt).toEqual(day(30));
+  }
+});
+
+test("a failed charge of a subscription whose end is not known says the end, not a grace period", () => {
+  const unknown = event("INITIAL_PURCHASE", 0, { expiresAt: null });
+  expect(foldPurchase([unknown, event("BILLING_ISSUE", 29, { expiresAt: day(46) })])).toMatchObject({
+    currentPeriodEndsAt: day(46),
+    gracePeriodEndsAt: null,
+  });
+});
+
+test("a reversed refund is of a subscription, if either event has an expiry", () => {
+  const restored = (before: Date | null, after: Date | null) => {
+    const purchase = event("INITIAL_PURCHASE", 0, { expiresAt: before });
+    const back = event("REFUND_REVERSED", 9, { expiresAt: after });
+    const { periodType, isLifetime } = foldPurchase([purchase, { ...refunded, expiresAt: null }, back]);
+    return [periodType, isLifetime];
+  };
+  expect([restored(day(30), null), restored(null, day(30)), restored(null, null)]).toEqual([
+    ["NORMAL", false],
+    ["NORMAL", false],
+    [null, true],
+  ]);
+});
+
 test("what was paused and then canceled, or ended for another reason, does not resume", () => {
   expect(foldPurchase([bought, paused])).toMatchObject({ resumesAt: day(90) });
   const canceled = event("CANCELLATION", 8, { cancelReason: "UNSUBSCRIBE" });
   expect(foldPurchase([bought, paused, canceled])).toMatchObject({ pausedAt: null, resumesAt: null });
   expect(foldPurchase([bought, paused, ended])).toMatchObject({ pausedAt: null, resumesAt: null });
+  expect(foldPurchase([bought, paused, event("EXPIRATION", 31)])).toMatchObject({ resumesAt: day(90) });
   const byPause = event("EXPIRATION", 31, { expirationReason: "SUBSCRIPTION_PAUSED" });
   expect(foldPurchase([bought, paused, byPause])).toMatchObject({ resumesAt: day(90) });
 });
