@@ -261,11 +261,21 @@ function installCounters() {
       result.then(done, done);
       return result;
     };
+  // Of what was begun at the same time, what was begun first ends first.
+  let last: Promise<unknown> = Promise.resolve();
+  const inOrder = (run: any) =>
+    counted(function (this: unknown, ...args: any[]) {
+      const result = run.apply(this, args);
+      result.catch(() => {});
+      const ordered = last.then(() => result);
+      last = ordered.catch(() => {});
+      return ordered;
+    });
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle);
   for (const name of Object.getOwnPropertyNames(subtle)) {
     const method = Object.getOwnPropertyDescriptor(subtle, name)?.value;
     if (name !== "constructor" && typeof method === "function")
-      Object.defineProperty(subtle, name, { value: counted(method) });
+      Object.defineProperty(subtle, name, { value: inOrder(method) });
   }
   Object.assign(globalThis, {
     /** Takes as long if the module is there already: the order of what waits is the same. */

@@ -21,6 +21,7 @@ import { decrypt } from "@/tests/support/push/decrypt";
 import { answerOf, fakeAppStore, fakePaddle, fakeStripe } from "@/tests/support/subscriptions/provider-api";
 import { providerSettings } from "@/tests/support/subscriptions/provider-objects";
 import { disk } from "./disk";
+import { GOOGLE_APP, Google } from "./google";
 import { machine } from "./machine";
 import { installNetwork, type OutgoingRequest, type OutgoingResponse } from "./network";
 import type { Random } from "./random";
@@ -122,6 +123,7 @@ export class World {
   /** What customers buy, and what the providers' APIs answer. */
   readonly stores = { stripe: fakeStripe(), paddle: fakePaddle(), appStore: fakeAppStore() };
   readonly origin = BASE_URL;
+  readonly google = new Google();
   readonly billingAuthorization = "Bearer the-simulated-billing-provider";
   log: string[] = [];
   /** How many requests were sent. */
@@ -177,6 +179,8 @@ export class World {
         NEXTAUTH_URL: BASE_URL,
         NEXTAUTH_SECRET: "a-secret-for-simulations-that-is-long-enough",
         OAUTH_CLIENTS: JSON.stringify(OAUTH_CLIENTS),
+        AUTH_GOOGLE_ISSUER: this.google.issuer,
+        AUTH_GOOGLE_NATIVE_IDS: GOOGLE_APP,
         BILLING_WEBHOOK_AUTHORIZATION: this.billingAuthorization,
         RATE_LIMITS: "off",
         MAIL_FROM: "service@example.com",
@@ -330,11 +334,14 @@ export class World {
   /** What the hosts of the internet answer. */
   async #respond({ url, method, headers, body }: OutgoingRequest): Promise<OutgoingResponse> {
     const isPush = url.host === "updates.push.services.mozilla.com";
+    const isGoogle = url.origin === this.google.issuer;
+    const detail = isGoogle ? "Google" : url.host;
     const [sentAtMs, faults] = [machine.nowMs(), this.#undisturbedFaults()];
-    const fault = await this.#wait(scope.getStore()?.process ?? this.process, isPush ? "push" : "fetch", url.host);
+    const fault = await this.#wait(scope.getStore()?.process ?? this.process, isPush ? "push" : "fetch", detail);
     if (fault === "refused") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     if (fault === "timeout") return new Promise(() => {});
     if (fault === "busy") return { status: 503, headers: { "retry-after": "30" } };
+    if (isGoogle && fault === null) return this.google.respond(url);
     if (url.origin === BILLING_API_URL) {
       const request = { url, method, authorization: headers.authorization, body: body.toString() };
       const { status, headers: given, body: json } = answerOf(this.stores)(request);
@@ -347,7 +354,7 @@ export class World {
         sentAtMs,
         fault === null ? faults : null,
       );
-    } else {
+    } else if (!isGoogle) {
       const { type, data } = JSON.parse(body.toString());
       this.onWebhook(headers["webhook-id"] ?? "", type, data, fault === null ? faults : null);
     }

@@ -46,6 +46,7 @@ export async function seeSession(step: Step, session: Session): Promise<void> {
   const user = answer.body?.user;
   if (user && account.id !== null && user.id !== account.id)
     throw new Violation("account sees another", `${account.name} sees ${user.id}`);
+  account.id ??= user?.id ?? null;
   session.saw(Boolean(user));
   if (!user) account.endSession(session);
 }
@@ -113,9 +114,15 @@ export const accountOperations: Operation[] = [
     const { random } = step;
     const email = random.pick(account.email.possible);
     const password = random.pick(account.password.possible) ?? WRONG_PASSWORD;
+    // A sign-in ends the session that the browser had.
+    const old = random.chance(0.4)
+      ? random.pick(account.liveSessions.filter(({ cookie }) => cookie !== null))
+      : undefined;
+    if (old) account.mayEndSession(old);
     const answer = await step.send(`sign in ${account.name} by the form`, "POST", "/forms/sign-in", {
       form: { email, password },
       headers: { origin: step.world.origin },
+      ...(old?.cookie && { cookie: old.cookie }),
     });
     const cookie = cookiesOf(answer.headers);
     const isChallenged = answer.headers.get("location")?.startsWith("/sign-in/factor") === true;
@@ -125,6 +132,7 @@ export const accountOperations: Operation[] = [
     account.isDisabled.set(false);
     if (isChallenged) return addChallenge(step, account, cookie);
     account.sawSecondFactor(false);
+    if (old) account.endSession(old);
     Object.assign(account.addSession("", cookie), { authenticatedAtMs: step.nowMs, hasTwoFactors: false });
   }),
   onAccount(

@@ -11,6 +11,7 @@ import { followLink, LINKS, linkOperations } from "./links";
 import { newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
 import { operatorOperations, seeKey } from "./operators";
 import { passkeyOperations, signInWithPasskey } from "./passkeys";
+import { providerOperations, signInWithProvider } from "./providers";
 import { checkMessages, notifyAll, pushOperations, seeDevices } from "./push";
 import { raceOperations } from "./races";
 import { checkReleases, releaseOperations, setUpReleases } from "./releases";
@@ -23,6 +24,7 @@ export const operations: Operation[] = [
   ...codeOperations,
   ...factorOperations,
   ...passkeyOperations,
+  ...providerOperations,
   ...linkOperations,
   ...sessionOperations,
   ...billingOperations,
@@ -87,6 +89,7 @@ export async function checkAll(step: Step): Promise<void> {
     const [session] = account.liveSessions.filter(({ cookie }) => cookie === null);
     if (session) await seeFactors(step, session);
     for (const passkey of account.passkeys) await signInWithPasskey(step, account, passkey);
+    for (const identity of account.identities) await signInWithProvider(step, account, identity);
     for (const password of [...account.password.possible]) await logIn(step, account, password ?? WRONG_PASSWORD);
     await logIn(step, account, WRONG_PASSWORD);
     await seeStatus(step, account);

@@ -71,15 +71,16 @@ async function secondFactor(step: Step, account: Account): Promise<Proof | null>
  * What a session proves before a sensitive action: the password, a second factor, both or nothing. `saw` takes the answer,
  * which succeeds only if the proof, or the session by itself, is enough.
  */
-export async function prove(step: Step, session: Session, { hasBody = true } = {}) {
+export async function prove(step: Step, session: Session, { hasBody = true, canBeRecent = true } = {}) {
   const { account } = session;
   const { random } = step;
   const factor = hasBody && random.chance(0.6) ? await secondFactor(step, account) : null;
   const password = hasBody && random.chance(0.7) ? random.pick(account.password.possible) : null;
   const json = { ...factor?.json, ...(password !== null && { password }) };
   const needsFactor = !account.app.canBe(null);
-  const isRecent = step.nowMs - session.authenticatedAtMs < MAX_AGE_MS && (!needsFactor || session.hasTwoFactors);
-  const isAllowed = isRecent || factor !== null || (password !== null && !needsFactor);
+  const isRecent = canBeRecent && step.nowMs - session.authenticatedAtMs < MAX_AGE_MS;
+  const isAllowed =
+    (isRecent && (!needsFactor || session.hasTwoFactors)) || factor !== null || (password !== null && !needsFactor);
   const isGiven = Object.keys(json).length > 0;
   if (isGiven) session.authenticatedAtMs = Number.POSITIVE_INFINITY;
   if (factor) session.hasTwoFactors = true;
@@ -111,26 +112,31 @@ export function addChallenge(step: Step, account: Account, text: string): void {
   account.addCode("sign-in challenge", text, "", true).expiresAtMs = step.nowMs + CHALLENGE_MS;
 }
 
-/** Completes a sign-in once, or twice at the same time. Its challenge works once, and so does a code. */
+/** Completes a sign-in once, or by two factors at the same time. Its challenge works once, and so does a code. */
 export async function completeSignIn(step: Step, challenge: Code): Promise<void> {
   const { account, text, works } = challenge;
+  const { random, world } = step;
   const proof = await secondFactor(step, account);
   if (!proof) return;
+  const other = random.chance(0.4) ? random.pick([proof, await secondFactor(step, account)]) : null;
   const [isSure, couldWork] = [works.is(true) && step.nowMs < challenge.expiresAtMs, works.canBe(true)];
   challenge.mayEnd();
-  const sent = text.includes("=")
-    ? { json: proof.json, cookie: text, headers: { origin: step.world.origin } }
-    : { json: { challenge: text, ...proof.json } };
-  const send = () => step.send(`complete a sign-in of ${account.name}`, "POST", "/api/auth/login/factor", sent);
-  const answers = await Promise.all(step.random.chance(0.3) ? [send(), send()] : [send()]);
-  const done = answers.filter(({ outcome }) => outcome === "done");
-  if (done.length > 1) throw new Violation("sign-in challenge works twice", account.name);
-  const [first] = done;
-  if (first) {
+  const browser = text.includes("=") ? { cookie: text, headers: { origin: world.origin } } : null;
+  const send = ({ json }: Proof) =>
+    step.send(`complete a sign-in of ${account.name}`, "POST", "/api/auth/login/factor", {
+      ...browser,
+      json: browser ? json : { challenge: text, ...json },
+    });
+  const proofs = other ? [proof, other] : [proof];
+  const answers = await Promise.all(proofs.map(send));
+  if (answers.filter(({ outcome }) => outcome === "done").length > 1)
+    throw new Violation("sign-in challenge works twice", account.name);
+  for (const [i, answer] of answers.entries()) {
+    if (answer.outcome !== "done") continue;
     if (!couldWork) throw new Violation("ended sign-in challenge works", account.name);
     challenge.end();
-    proof.saw(true);
-    signedIn(step, account, first, true);
+    proofs[i]?.saw(true);
+    signedIn(step, account, answer, true);
   }
   const [{ body }] = answers as [Sent];
   if (answers.length > 1) return;
@@ -235,12 +241,9 @@ export const factorOperations: Operation[] = [
     1,
     () => true,
     async (step, session) => {
-      const { authenticatedAtMs } = session;
-      session.authenticatedAtMs = Number.NEGATIVE_INFINITY; // a proof is needed, however recent the session is
-      const { json, saw } = await prove(step, session);
+      const { json, saw } = await prove(step, session, { canBeRecent: false });
       const label = `authenticate ${session.account.name} again`;
       saw(await step.send(label, "POST", "/api/auth/reauthenticate", { token: session.token, json }));
-      session.authenticatedAtMs = Math.max(session.authenticatedAtMs, authenticatedAtMs);
     },
   ),
   onAccount(

@@ -63,7 +63,9 @@ export class Step {
     const { status, body } = answer;
     this.note(`${operation}: ${status}${status >= 400 ? ` ${body?.code ?? body?.error ?? ""}` : ""}`);
     if (status === 500) throw new Violation("internal error", `${operation}: ${JSON.stringify(body).slice(0, 300)}`);
-    if (status === 503 && !this.isDisturbed()) throw new Violation("unavailable without a fault", operation);
+    // A provider that did not respond is not asked again for ten seconds.
+    const isExpected = this.isDisturbed() || body?.error === "temporarily_unavailable";
+    if (status === 503 && !isExpected) throw new Violation("unavailable without a fault", operation);
     return { ...answer, outcome: status === 503 ? "unknown" : status < 400 ? "done" : "refused" };
   }
 

@@ -1,4 +1,5 @@
 import type { Account, Session } from "../model/accounts";
+import { Violation } from "../model/fact";
 import { prove } from "./factors";
 import { isIdentified, isThere, type Operation, onAccount, type Step } from "./operation";
 import { change } from "./operators";
@@ -11,10 +12,21 @@ function onBrowser(name: string, weight: number, run: (step: Step, session: Sess
   return onAccount(name, weight, suits, (step, account) => run(step, step.random.pick(browsers(account))));
 }
 
+/** Nobody ends a session of another account. */
+async function endAnothers(step: Step, { account, cookie }: Session, target: Session | undefined): Promise<void> {
+  if (!target?.id || target.account === account) return;
+  const label = `end a session of ${target.account.name} as ${account.name}`;
+  const next = "/account?done=session_ended";
+  const answer = await step.submit(label, "/forms/account/session", { id: target.id }, next, cookie ?? "");
+  if (answer.outcome === "done") throw new Violation("account ends a session of another", account.name);
+}
+
 export const sessionOperations: Operation[] = [
   onBrowser("end a session", 1, async (step, session) => {
     const { account, cookie } = session;
-    const target = step.random.pick(named(account));
+    const { random, model } = step;
+    if (random.chance(0.2)) return endAnothers(step, session, random.pick(model.accounts.flatMap(named)));
+    const target = random.pick(named(account));
     if (!target?.id) return;
     const { saw } = await prove(step, session, { hasBody: false });
     const restore = step.remember(account.access);
