@@ -141,14 +141,25 @@ export const operatorOperations: Operation[] = [
     name: "create a key",
     weight: 1,
     start: async (step) => {
-      const { model } = step;
-      const json = { name: `Key ${model.keys.length}`, scopes: ["accounts:read", "audit:read"] };
+      const { model, random } = step;
+      const scopes = random.pick([
+        ["accounts:read", "audit:read"],
+        ["releases:read"],
+        ["releases:read"],
+        ["webhooks:read"],
+      ]);
+      const products = scopes.includes("releases:read") && random.chance(0.5) ? ["vault"] : [];
+      const expiresAtMs = random.chance(0.3) ? step.nowMs + 5 * 60_000 : Number.POSITIVE_INFINITY;
+      const expiresAt = Number.isFinite(expiresAtMs) ? new Date(expiresAtMs).toISOString() : null;
+      const json = { name: `Key ${model.keys.length}`, scopes, products, expiresAt };
       const audit = model.willAudit("key_created");
       const answer = await step.send("create a key", "POST", "/api/admin/keys", { operator: "sim", json });
       if (answer.outcome === "refused") audit.refused();
       if (answer.outcome !== "done") return;
       audit.done();
-      model.keys.push(new ApiKey(answer.body.id, answer.body.key));
+      const key = new ApiKey(answer.body.id, answer.body.key, scopes, products);
+      key.expiresAtMs = expiresAtMs;
+      model.keys.push(key);
     },
   },
   {
@@ -189,10 +200,26 @@ export const operatorOperations: Operation[] = [
   },
 ];
 
+/** What keys may do: a request for each scope. */
+const REQUESTS: [scope: string, method: string, path: string][] = [
+  ["accounts:read", "GET", "/api/admin/accounts?limit=1"],
+  ["audit:read", "GET", "/api/admin/audit?limit=1"],
+  ["releases:read", "GET", "/api/admin/releases?limit=100"],
+  ["releases:write", "PATCH", "/api/admin/releases/none"],
+  ["webhooks:read", "GET", "/api/admin/webhooks"],
+];
+
 export async function seeKey(step: Step, key: ApiKey): Promise<void> {
   key.isBusy = true;
+  const [scope, method, path] = step.random.pick(
+    REQUESTS.filter((one) => step.random.chance(0.3) || key.scopes.includes(one[0])),
+  );
   const label = `use key ${step.model.keys.indexOf(key)}`;
-  const answer = await step.send(label, "GET", "/api/admin/accounts?limit=1", { token: key.key });
-  if (answer.outcome !== "unknown") key.saw(answer.outcome === "done");
+  const sent = { token: key.key, ...(method === "PATCH" && { json: { yanked: true } }) };
+  const answer = await step.send(label, method, path, sent);
+  if (answer.outcome !== "unknown") key.sawRequest(scope, answer.status, step.nowMs);
+  const products: string[] = (answer.body?.releases ?? []).map(({ product }: { product: string }) => product);
+  if (key.products.length > 0 && products.some((product) => !key.products.includes(product)))
+    throw new Violation("key sees another product", key.products.join());
   key.isBusy = false;
 }

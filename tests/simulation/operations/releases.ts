@@ -337,7 +337,8 @@ export async function checkReleases(step: Step): Promise<void> {
     await checkCatalog(step, product, events);
     await checkUpdates(step, product);
   }
-  for (const one of uploads.slice(-5)) await seeUpload(step, one);
+  const unfinished = uploads.filter(({ exists }) => exists.canBe(true));
+  for (const one of [...unfinished.slice(-8), ...uploads.slice(-2)]) await seeUpload(step, one);
 }
 
 /** A rollout that runs comes to its end. */
