@@ -37,12 +37,21 @@ export const disk = {
   /** A seed's own folders: of its data, and for files that a crash may bring back. */
   begin: (data: string, kept: string) => {
     [root, database, lost] = [data, path.join(data, "db"), kept];
-    disk.freeBytes = PLENTY_BYTES;
+    disk.free();
   },
   /** A process has ended. */
   closeFilesOf: (process: unknown) => {
     for (const [fd, owner] of owners) if (owner === process) fs.closeSync(fd);
   },
+  /** For a while, only so much is free. */
+  fill: (freeBytes: number) => {
+    disk.freeBytes = freeBytes;
+  },
+  free: () => {
+    disk.freeBytes = PLENTY_BYTES;
+  },
+  isFull: () => disk.freeBytes !== PLENTY_BYTES,
+  /** How many of the service's files are open, without those of the database. */
   openCount: () => [...paths.values()].filter((file) => isData(file)).length,
   /** The machine stops: what was not synced is lost, all of it or any part, as the seed says. Closes all files. */
   stop: (random: Random): { pages: number; names: number } => {
@@ -141,7 +150,7 @@ function forget(file: string): void {
 
 /** @throws Error if the disk has no room for so much */
 function use(bytes: number): void {
-  if (disk.freeBytes === PLENTY_BYTES || bytes <= 0) return;
+  if (!disk.isFull() || bytes <= 0) return;
   if (bytes > disk.freeBytes) throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
   disk.freeBytes -= bytes;
 }
@@ -224,7 +233,7 @@ function installContent(): void {
     const file = paths.get(fd);
     if (file === undefined || typeof position !== "number") return real.writeSync(fd, data, offset, length, position);
     const end = position + (length ?? data.byteLength);
-    if (disk.freeBytes !== PLENTY_BYTES) use(end - real.fstatSync(fd).size);
+    if (disk.isFull()) use(end - real.fstatSync(fd).size);
     beforeChange(file, position, end);
     const bytesWritten = real.writeSync(fd, data, offset, length, position);
     if (isData(file)) setTime(fd);

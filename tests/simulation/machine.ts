@@ -24,7 +24,7 @@ const real = {
 const state = {
   /** Milliseconds since the start: a monotonic clock. */
   elapsedMs: 0,
-  /** What steps of the clock have added. */
+  /** How much the clock is off. */
   stepMs: 0,
   random: createRandom(0),
   timers: new Map<number, Timer>(),
@@ -43,9 +43,9 @@ export const machine = {
   realNowMs: () => real.performanceNow(),
   nowMs: () => EPOCH_MS + Math.floor(state.elapsedMs) + state.stepMs + (machine.process()?.clockOffMs ?? 0),
   elapsedMs: () => state.elapsedMs,
-  /** Sets the clock forth or back, without time passing. */
-  stepClock: (ms: number) => {
-    state.stepMs += ms;
+  /** Sets the clock forth or back, without time passing: how much it is off. */
+  setClock: (offMs: number) => {
+    state.stepMs = Math.round(offMs);
   },
   /** The machine of a seed, at its start. */
   begin: (seed: number) => {

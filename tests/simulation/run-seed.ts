@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { disk } from "./disk";
 import { Instances, type Server } from "./instances";
 import { machine } from "./machine";
 import { Violation } from "./model/fact";
@@ -28,6 +29,10 @@ export type SeedResult = {
 };
 
 const SECOND_MS = 1_000;
+/** What is free on a disk that is full: below 64 MB the service refuses writes. */
+const FREE_BYTES = [0, 0, 20, 70].map((megabytes) => megabytes * 2 ** 20);
+/** By how much the clock is set forth or back: less than what lies between two events of a store. */
+const MAX_CLOCK_OFF_MS = 400;
 const NETWORK: ReadonlySet<Port> = new Set(["mail", "push", "fetch"]);
 /** How time passes at the end: longer than the longest wait between two attempts of anything, until nothing is left. */
 const DRAIN_SECONDS = [31, 31, 61, 301, 601, 1_201, 3_601, 3_601, 7_201, 21_601, 43_201];
@@ -39,6 +44,8 @@ type Plan = {
   networkChance: number;
   crashChance: number;
   operations: Operation[];
+  diskChance: number;
+  clockChance: number;
 };
 
 const planOf = (random: Random): Plan => ({
@@ -51,6 +58,8 @@ const planOf = (random: Random): Plan => ({
     ...operation,
     weight: operation.weight * (operation.name === "register" ? 1 : random.pick([0, 0.3, 1, 3])),
   })),
+  diskChance: random.pick([0, 0, 0, 0.02]),
+  clockChance: random.pick([0, 0, 0, 0.02]),
 });
 /** How much more often the process ends after an answer than elsewhere: what was acknowledged could be lost there. */
 const CRASHES_AFTER_ANSWERS = 10;
@@ -98,6 +107,8 @@ class Run {
   #running = 0;
   #failure: unknown = null;
   #isCalm = false;
+  /** How many files were open before anything happened. */
+  #openAtRest = 0;
   #read = 0;
   #answers = 0;
 
@@ -116,10 +127,7 @@ class Run {
       this.#failure ??= new Violation("unhandled rejection", (error as Error)?.stack ?? String(error));
     });
     world.onFault = (operation, fault, detail) => {
-      this.#world.faults += 1;
-      const key = `${operation}|${fault}`;
-      this.coverage[key] = (this.coverage[key] ?? 0) + 1;
-      this.note(`  fault: ${fault} (${operation}): ${detail}`);
+      this.#happens(operation, fault, ` (${operation}): ${detail}`);
     };
   }
 
@@ -154,6 +162,7 @@ class Run {
       await this.#world.pass(this.#world.followMs);
       await this.#proceed(createRandom(seed), Number.POSITIVE_INFINITY);
     }
+    this.#openAtRest = disk.openCount();
     this.#isCalm = false;
     for (const step of steps ?? Array.from({ length }, (_, i) => i)) {
       this.step = step;
@@ -166,6 +175,7 @@ class Run {
   async #runStep(random: Random): Promise<void> {
     const { concurrency } = this.#plan;
     if (random.chance(0.05)) return this.#passTime(random);
+    this.#disturb(random);
     if (this.#running < concurrency) this.#start(random);
     const releases = concurrency === 1 ? Number.POSITIVE_INFINITY : random.below(30);
     await this.#proceed(random, releases);
@@ -207,13 +217,12 @@ class Run {
       await this.#world.quiet();
       this.#read = readEmails(this.#world, this.#model, this.#read, this.faults);
       if (this.#failure) throw this.#failure;
-      if (this.#world.gates.length === 0) this.#world.faultsAtRest = this.faults;
-      if (this.#world.fatal) await this.#crash(random, `the database failed: ${this.#world.fatal}`);
+      if (this.#world.fatal) await this.#crash(random, `of the database: ${this.#world.fatal}`);
       const isAnswered = this.#world.answers > this.#answers;
       this.#answers = this.#world.answers;
       if (this.#world.gates.length > 0 || isAnswered) {
         if (!this.#isCalm && random.chance(crashChance * (isAnswered ? CRASHES_AFTER_ANSWERS : 1))) {
-          await this.#crash(random, "crash");
+          await this.#crash(random);
           continue;
         }
         const gate = this.#world.gates[random.below(this.#world.gates.length)];
@@ -236,15 +245,35 @@ class Run {
     }
   }
 
-  async #crash(random: Random, text: string): Promise<void> {
-    this.#world.faults += 1;
-    this.coverage["all|crash"] = (this.coverage["all|crash"] ?? 0) + 1;
-    this.note(`  ${text}`);
+  async #crash(random: Random, text = ""): Promise<void> {
+    this.#happens("all", "crash", ` ${text}`);
     const { process } = this.#world;
     this.note(`  ${await this.#world.crash(random)}`);
     if (process === this.#world.process) return; // another one goes on
     this.#running = 0;
     this.#model.lose();
+  }
+
+  /** The disk is full for a while, or the clock is set. */
+  #disturb(random: Random): void {
+    const { diskChance, clockChance } = this.#plan;
+    if (disk.isFull() && random.chance(0.15)) {
+      this.note("  the disk has space again");
+      disk.free();
+    } else if (random.chance(diskChance)) {
+      disk.fill(random.pick(FREE_BYTES));
+      this.#happens("all", "disk full");
+    }
+    if (!random.chance(clockChance)) return;
+    machine.setClock((random.float() * 2 - 1) * MAX_CLOCK_OFF_MS);
+    this.#happens("all", "clock set");
+  }
+
+  #happens(operation: string, fault: string, detail = ""): void {
+    this.#world.faults += 1;
+    const key = `${operation}|${fault}`;
+    this.coverage[key] = (this.coverage[key] ?? 0) + 1;
+    this.note(`  fault: ${fault}${detail}`);
   }
 
   async #passTime(random: Random): Promise<void> {
@@ -260,6 +289,8 @@ class Run {
   async #drain(): Promise<void> {
     const random = createRandom(this.#input.seed, 0xd3a1);
     this.#isCalm = true;
+    disk.free();
+    machine.setClock(0);
     await this.#proceed(random, Number.POSITIVE_INFINITY);
     const calmFromMs = machine.nowMs();
     await this.#run(random, () => finishAll(this.#newStep(random)));
@@ -272,6 +303,8 @@ class Run {
     const arrived = this.#world.outbox.map(({ email }) => email);
     this.#model.checkEmails(arrived, calmFromMs);
     await this.#run(random, () => checkAll(step));
+    const openCount = disk.openCount();
+    if (openCount !== this.#openAtRest) throw new Violation("files stay open", `${openCount} of ${this.#openAtRest}`);
   }
 
   /** Runs something beside the operations to its end. */

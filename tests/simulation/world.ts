@@ -13,6 +13,7 @@ import type { Context } from "@/lib/context";
 import type { Notification, PushResponse } from "@/lib/platform/adapters/push-transport";
 import { loadConfig } from "@/lib/platform/config";
 import { databaseNow } from "@/lib/platform/db/clock";
+import { EmbeddedUnavailableError } from "@/lib/platform/db/embedded/failures";
 import { openEmbedded } from "@/lib/platform/db/embedded/open";
 import { type Database, databaseOf } from "@/lib/platform/db/open";
 import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/server/routes";
@@ -56,7 +57,7 @@ export type Gate = {
   resume: (fault: Fault | null) => void;
 };
 export type Port = "statement" | "commit" | "sync" | "file" | "mail" | "push" | "fetch";
-export type Fault = "before" | "after" | "conflict" | "refused" | "timeout" | "busy";
+export type Fault = "before" | "after" | "conflict" | "refused" | "denied" | "timeout" | "busy";
 
 /** Which faults a port can have. `after`: it took effect although it failed. */
 const FAULTS: Record<Port, readonly Fault[]> = {
@@ -66,7 +67,7 @@ const FAULTS: Record<Port, readonly Fault[]> = {
   file: [],
   mail: ["refused", "after", "timeout"],
   push: ["refused", "after", "timeout", "busy"],
-  fetch: ["refused", "after", "timeout", "busy"],
+  fetch: ["refused", "denied", "after", "timeout", "busy"],
 };
 
 /** A process of the service. Its clock is off by so much. When it ends, what its code waits for never happens. */
@@ -253,7 +254,11 @@ export class World {
   /** The machine stops now, what was not synced is lost, and the service starts again. Returns what has happened. */
   async crash(random: Random): Promise<string> {
     const { pages, names } = await this.stop(random);
-    await this.open();
+    await this.open().catch((error) => {
+      if (!(error instanceof EmbeddedUnavailableError && error.isStorageFull)) throw error;
+      disk.free();
+      return this.open();
+    });
     return `the service is open again; ${pages} pages and ${names} names in folders were lost`;
   }
 
@@ -293,6 +298,7 @@ export class World {
   /** Sends a request to the service, by the handler of its route. */
   async send(operation: string, method: string, target: string, sent: Sent = {}): Promise<Answer> {
     this.requests += 1;
+    if (disk.isFull()) this.onFault(kindOf(operation), "disk full", "");
     const url = new URL(target, BASE_URL);
     const headers = new Headers(sent.headers);
     let body = sent.body;
@@ -322,8 +328,7 @@ export class World {
       const isJson = response.headers.get("content-type")?.includes("json");
       return { status: response.status, body: isJson && text ? JSON.parse(text) : text, headers: response.headers };
     };
-    const kind = operation.replace(/ ?(?:of )?\b(?:(?:account|session|key) \d+|release [\w.-]+)/g, "");
-    return this.within(kind, respond);
+    return this.within(kindOf(operation), respond);
   }
 
   /** Runs what a client sends in a process of the service. */
@@ -341,6 +346,7 @@ export class World {
     if (fault === "refused") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     if (fault === "timeout") return new Promise(() => {});
     if (fault === "busy") return { status: 503, headers: { "retry-after": "30" } };
+    if (fault === "denied") return { status: 403 };
     if (isGoogle && fault === null) return this.google.respond(url);
     if (url.origin === BILLING_API_URL) {
       const request = { url, method, authorization: headers.authorization, body: body.toString() };
@@ -499,6 +505,9 @@ export class World {
     return pino({ level: "error" }, { write: (line: string) => void log.push(line.trim()) });
   }
 }
+
+const kindOf = (operation: string) =>
+  operation.replace(/ ?(?:of )?\b(?:(?:account|session|key) \d+|release [\w.-]+)/g, "");
 
 const lostConnection = () => new DriverAdapterError({ kind: "ConnectionClosed" });
 const conflict = () =>
