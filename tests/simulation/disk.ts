@@ -180,7 +180,7 @@ function installNames(): void {
     if (isData(to)) changed(to, () => real.unlinkSync(to));
   };
   fs.mkdirSync = (folder: string, options: any) => {
-    if (isBelow(root, folder)) use(PAGE_BYTES);
+    if (isBelow(root, folder) && !real.existsSync(folder)) use(PAGE_BYTES);
     const first = real.mkdirSync(folder, options);
     const top = options?.recursive ? first : folder;
     if (top && isData(folder))

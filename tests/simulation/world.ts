@@ -233,6 +233,7 @@ export class World {
     const done = promise.finally(() => {
       isDone = true;
     });
+    done.catch(() => {}); // thrown below
     while (!isDone) {
       await this.quiet();
       const [gate] = this.gates;

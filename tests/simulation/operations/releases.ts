@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { disk } from "../disk";
 import { type Fact, Violation } from "../model/fact";
 import { type Product, Release, Rollout, type Upload } from "../model/releases";
 import { newPassword, type Operation, type Step } from "./operation";
@@ -281,7 +282,7 @@ export const releaseOperations: Operation[] = [
     const release = step.random.pick(releases);
     // Whoever edits the file has no lock, so an edit during a change is lost.
     const isCalm = catalog.products.every((one) => (!one.isBusy || one === product) && one.rollouts.length === 0);
-    if (!release || !isCalm || catalog.isUnsure) return;
+    if (!release || !isCalm || catalog.isUnsure || disk.isFull()) return;
     step.note(`somebody edits release ${release.id}`);
     const yanked = editCatalog(step, release);
     if (yanked === null) return;
