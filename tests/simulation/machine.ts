@@ -2,7 +2,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire, syncBuiltinESMExports } from "node:module";
-import { createRandom } from "./random";
+import { createRandom, type Random } from "./random";
 
 /**
  * The machine of a simulated service: its clocks, timers and random numbers come from the seed, and what Node does on its
@@ -51,7 +51,8 @@ export const machine = {
   begin: (seed: number) => {
     Object.assign(state, { elapsedMs: 0, stepMs: 0, nextTimer: 1, random: createRandom(seed, 0x5eed) });
   },
-  random: () => state.random,
+  /** Where the code that runs now takes random numbers from: of two requests at once, each has its own. */
+  random: (): Random => state.random,
   activity: () => {
     state.activity += 1;
   },
@@ -190,7 +191,7 @@ function installTimers() {
 function installRandom() {
   const crypto = require("node:crypto");
   const fill = <T extends ArrayBufferView>(view: T): T => {
-    state.random.bytes(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+    machine.random().bytes(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
     return view;
   };
   const bytes = (size: number) => fill(Buffer.alloc(size));
@@ -200,7 +201,7 @@ function installRandom() {
     raw[8] = ((raw[8] as number) & 0x3f) | 0x80;
     return raw.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
   };
-  Math.random = () => state.random.float();
+  Math.random = () => machine.random().float();
   crypto.randomBytes = (size: number, done?: (error: null, value: Buffer) => void) =>
     done ? done(null, bytes(size)) : bytes(size);
   crypto.randomFillSync = (view: Uint8Array, offset = 0, size?: number) => {
@@ -208,7 +209,7 @@ function installRandom() {
     return view;
   };
   crypto.randomInt = (min: number, max?: number) =>
-    max === undefined ? state.random.below(min) : min + state.random.below(max - min);
+    max === undefined ? machine.random().below(min) : min + machine.random().below(max - min);
   crypto.randomUUID = uuid;
   for (const web of new Set([globalThis.crypto, crypto.webcrypto])) {
     Object.defineProperty(web, "getRandomValues", { value: fill, configurable: true });

@@ -25,7 +25,7 @@ import { disk } from "./disk";
 import { GOOGLE_APP, Google } from "./google";
 import { machine } from "./machine";
 import { installNetwork, type OutgoingRequest, type OutgoingResponse } from "./network";
-import type { Random } from "./random";
+import { createRandom, type Random } from "./random";
 
 const BASE_URL = "https://sim.example.com";
 /** The APIs of Stripe, Paddle and the App Store. */
@@ -53,6 +53,8 @@ export type Gate = {
   port: Port;
   detail: string;
   operation: string;
+  /** Of the request that waits; 0: of none. */
+  number: number;
   process: Process;
   resume: (fault: Fault | null) => void;
 };
@@ -78,9 +80,11 @@ export class Process {
 }
 
 /** What the code that runs now belongs to. */
-type Scope = { operation: string; process: Process };
+type Scope = { operation: string; process: Process; number: number; random?: Random };
 const scope = new AsyncLocalStorage<Scope>();
 machine.process = () => scope.getStore()?.process;
+const randomOfMachine = machine.random;
+machine.random = () => scope.getStore()?.random ?? randomOfMachine();
 
 const table = createRouteTable(
   new Map([...responders].filter(([, responder]) => typeof responder === "object")),
@@ -175,7 +179,7 @@ export class World {
 
   /** Starts a process of the service. */
   protected start(process: Process, settings: object, open: () => Promise<Database>): Promise<void> {
-    return scope.run({ operation: "background", process }, async () => {
+    return scope.run({ operation: "background", process, number: 0 }, async () => {
       const config = loadConfig({
         NEXTAUTH_URL: BASE_URL,
         NEXTAUTH_SECRET: "a-secret-for-simulations-that-is-long-enough",
@@ -334,7 +338,8 @@ export class World {
 
   /** Runs what a client sends in a process of the service. */
   protected within(operation: string, respond: () => Promise<Answer>, process = this.process): Promise<Answer> {
-    return scope.run({ operation, process }, respond);
+    const random = createRandom(randomOfMachine().below(2 ** 32), this.requests);
+    return scope.run({ operation, process, number: this.requests, random }, respond);
   }
 
   /** What the hosts of the internet answer. */
@@ -403,12 +408,13 @@ export class World {
   #wait(process: Process, port: Port, detail: string): Promise<Fault | null> {
     machine.activity();
     return new Promise((resolve) => {
-      const operation = scope.getStore()?.operation ?? "background";
+      const { operation, number } = scope.getStore() ?? { operation: "background", number: 0 };
       if (!process.isAlive) return;
       this.gates.push({
         port,
         detail,
         operation,
+        number,
         process,
         resume: (fault) => {
           machine.activity();
@@ -416,6 +422,8 @@ export class World {
           resolve(fault);
         },
       });
+      // What Node does on its threads ends in any order.
+      this.gates.sort((a, b) => a.number - b.number || (a.detail < b.detail ? -1 : Number(a.detail > b.detail)));
     });
   }
 
