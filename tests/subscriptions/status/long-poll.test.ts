@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { get } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
@@ -62,11 +62,12 @@ test("a request whose status differs already, or that may not wait, is responded
 
 test("a process that stops responds to the requests that wait", async () => {
   const since = etagOf(await ask(account));
-  await withContext({}, async () => {
-    const waiting = ask(account, { since, wait: "30" });
-    ctx().isDraining = true;
-    expect((await waiting).status).toBe(200);
+  const waiting = ask(account, { since, wait: "30" });
+  onTestFinished(() => {
+    ctx().isDraining = false;
   });
+  ctx().isDraining = true;
+  expect((await waiting).status).toBe(200);
 });
 
 test("five requests of an account may wait at a time", async () => {
