@@ -1,5 +1,5 @@
 import { lockAccount, requireAnotherAdmin } from "../../auth/account-checks";
-import { HANDED_CODE_TTL_DAYS, hasSecondFactor, removeTotpAndRecoveryCodes } from "../../auth/second-factor/factors";
+import { HANDED_CODE_TTL_MS, hasSecondFactor, removeTotpAndRecoveryCodes } from "../../auth/second-factor/factors";
 import { replaceRecoveryCodes } from "../../auth/second-factor/recovery-codes";
 import { revokeAllSessions, revokeSessionInTx } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
@@ -190,7 +190,7 @@ export async function createHandedCode(deps: Deps, operator: Operator, id: strin
     const at = deps.now();
     const [recoveryCode = ""] = await replaceRecoveryCodes(tx, at, id, 1);
     await recordAccountChange(tx, at, operator, id, { type: "recovery_code_created", reason });
-    const expiresAt = new Date(at.getTime() + HANDED_CODE_TTL_DAYS * 24 * 60 * 60 * 1000);
+    const expiresAt = new Date(at.getTime() + HANDED_CODE_TTL_MS);
     return { account, recoveryCode, expiresAt };
   });
 }

@@ -43,13 +43,13 @@ export async function removeTotpAndRecoveryCodes(tx: Tx, accountId: string): Pro
   return count > 0;
 }
 
-/** How long a code works that an operator handed over, in days. */
-export const HANDED_CODE_TTL_DAYS = 7;
+/** How long a code works that an operator handed over: a week. */
+export const HANDED_CODE_TTL_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Removes the codes of an account without an app, which an operator handed over more than a week ago. */
 export async function removeOldHandedCodes(tx: Tx, now: Date, accountId: string): Promise<void> {
   if (await hasSecondFactor(tx, accountId)) return;
-  const since = new Date(now.getTime() - HANDED_CODE_TTL_DAYS * 24 * 60 * 60 * 1000);
+  const since = new Date(now.getTime() - HANDED_CODE_TTL_MS);
   await tx.recoveryCode.deleteMany({ where: { accountId, createdAt: { lt: since } } });
 }
 
