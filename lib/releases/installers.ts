@@ -1,4 +1,5 @@
 import { compareBuild } from "semver";
+import { perObject } from "../platform/per-object";
 import type { Catalog } from "./catalog/catalog";
 import { groupBy, type Snapshot } from "./catalog/snapshot";
 import type { Platform } from "./platforms";
@@ -38,15 +39,12 @@ export type InstallerGroup = {
 
 const MAX_OTHER_INSTALLERS = 20;
 
-const groupsBySnapshot = new WeakMap<Snapshot, InstallerGroup[]>();
+const groupsOf = perObject(groupInstallers);
 
 /** The installers by product, platform and architecture, without partial rollouts. null while there is no catalog. */
 export function listInstallers({ catalog }: { catalog: Catalog }): InstallerGroup[] | null {
   const snapshot = catalog.current();
-  if (!snapshot) return null;
-  const groups = groupsBySnapshot.get(snapshot) ?? groupInstallers(snapshot);
-  groupsBySnapshot.set(snapshot, groups);
-  return groups;
+  return snapshot && groupsOf(snapshot);
 }
 
 function groupInstallers({ releasesByChannel }: Snapshot): InstallerGroup[] {

@@ -37,6 +37,9 @@ const NETWORK: ReadonlySet<Port> = new Set(["mail", "push", "fetch"]);
 /** How time passes at the end: longer than the longest wait between two attempts of anything, until nothing is left. */
 const DRAIN_SECONDS = [31, 31, 61, 301, 601, 1_201, 3_601, 3_601, 7_201, 21_601, 43_201];
 
+/** How long a request may take. */
+const REQUEST_LIMIT_MS = 3_600 * SECOND_MS;
+
 /** What a seed decides for its whole run. */
 type Plan = {
   concurrency: number;
@@ -111,6 +114,8 @@ class Run {
   #openAtRest = 0;
   #read = 0;
   #answers = 0;
+  /** When a request was last sent or answered. */
+  #movedMs = 0;
 
   constructor(input: SeedInput, world: World) {
     this.#input = input;
@@ -199,6 +204,7 @@ class Run {
     for (let i = 0; i < TRIES && !promise; i++) promise = random.weighted(this.#plan.operations).start(step);
     if (!promise) return;
     this.#running += 1;
+    this.#movedMs = machine.elapsedMs();
     promise.then(
       () => {
         if (process === this.#world.process) this.#running -= 1;
@@ -220,6 +226,7 @@ class Run {
       if (this.#world.fatal) await this.#crash(random, `of the database: ${this.#world.fatal}`);
       const isAnswered = this.#world.answers > this.#answers;
       this.#answers = this.#world.answers;
+      if (isAnswered) this.#movedMs = machine.elapsedMs();
       if (this.#world.gates.length > 0 || isAnswered) {
         if (!this.#isCalm && random.chance(crashChance * (isAnswered ? CRASHES_AFTER_ANSWERS : 1))) {
           await this.#crash(random);
@@ -240,6 +247,8 @@ class Run {
         await machine.linger();
         await this.#world.quiet();
         if (this.#world.gates.length > 0 || this.#running === 0) continue;
+        if (machine.elapsedMs() - this.#movedMs > REQUEST_LIMIT_MS)
+          throw new Violation("request is not answered", `${this.#running} are not after ${REQUEST_LIMIT_MS} ms`);
         await this.#world.pass(Math.max(1, machine.nextTimerMs()));
       } else return;
     }
@@ -311,6 +320,7 @@ class Run {
   async #run<T>(random: Random, run: () => Promise<T>): Promise<T> {
     let result: T | undefined;
     this.#running += 1;
+    this.#movedMs = machine.elapsedMs();
     run().then(
       (value) => {
         result = value;

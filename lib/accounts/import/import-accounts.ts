@@ -19,6 +19,7 @@ import { withRetry } from "../../platform/db/transaction";
 import { parseJson } from "../../platform/http/body";
 import { parseBody } from "../../platform/http/validation";
 import { encryptSecret } from "../../platform/keys/stored-secrets";
+import { perObject } from "../../platform/per-object";
 import type { Operator } from "../../principal";
 import { normalizeAppUserIds } from "../../subscriptions/app-user-ids";
 import { linkImportedAccounts } from "../../subscriptions/inbox/inbox";
@@ -54,7 +55,7 @@ type TotpSecrets = Map<Entry, { accountId: string; secret: string }>;
 const RECORDS_PER_STATEMENT = { server: 100, embedded: 20 };
 /** Imports take turns, and pause before and after each write: other requests, which need several statements, go through. */
 const PAUSE_MS = 2;
-const inTurn = pLimit(1);
+const turnsOf = perObject((_db: Deps["db"]) => pLimit(1));
 const pause = () => delay(PAUSE_MS);
 const RECORDS_PER_TURN = 20;
 
@@ -77,7 +78,7 @@ export async function importAccounts(
   const results: ImportResult[] = [];
   const step = query.dryRun ? MAX_RECORDS : RECORDS_PER_STATEMENT[ctx.config.mode];
   for (let i = 0; i < lines.length; i += step) {
-    results.push(...(await inTurn(() => importLines(ctx, operator, lines.slice(i, i + step), query))));
+    results.push(...(await turnsOf(ctx.db)(() => importLines(ctx, operator, lines.slice(i, i + step), query))));
   }
   if (!query.dryRun) {
     await linkImportedAccounts(ctx, { accountIds: results.flatMap(({ accountId }) => accountId ?? []) });

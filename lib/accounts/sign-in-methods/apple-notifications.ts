@@ -68,11 +68,12 @@ export async function receiveAppleNotification(ctx: Deps, token: string, caller:
   ctx.emails.wake();
 }
 
-async function verifyNotification({ config, log, now }: Deps, token: string): Promise<AppleEvent> {
+async function verifyNotification(deps: Deps, token: string): Promise<AppleEvent> {
+  const { config, now } = deps;
   const { AUTH_APPLE_ID, AUTH_APPLE_NATIVE_IDS, AUTH_APPLE_ISSUER: issuer } = config;
   const audience = [...(AUTH_APPLE_ID ? [AUTH_APPLE_ID] : []), ...AUTH_APPLE_NATIVE_IDS];
   if (audience.length === 0) throw new AppError("webhook_not_configured");
-  const { payload } = await jwtVerify(token, providerKeys({ log, now }, issuer), {
+  const { payload } = await jwtVerify(token, providerKeys(deps, issuer), {
     algorithms: ["RS256"],
     issuer,
     audience,

@@ -5,6 +5,7 @@ import type { Account, Session } from "../../platform/db/generated/client";
 import { isUuid } from "../../platform/db/ids";
 import { decryptToken, encryptToken } from "../../platform/keys/encrypted-token";
 import type { Secrets } from "../../platform/keys/key-ring";
+import { perObject } from "../../platform/per-object";
 import type { Caller } from "../../principal";
 
 type Deps = Pick<Context, "db" | "now" | "removeDevices">;
@@ -22,7 +23,7 @@ const MAX_DECODED = 5_000;
  * Tokens that were decrypted, by the secrets, oldest first. A client sends its token with every request, and decryption
  * takes longer than most other steps of a request. Whether the session is live is in its row, which is read each time.
  */
-const decodedTokens = new WeakMap<Secrets, Map<string, Decoded>>();
+const decodedTokensOf = perObject((_secrets: Secrets) => new Map<string, Decoded>());
 
 /** Encodes a session token. next-auth's own function derives the key for each call, which takes four times as long. */
 export function encodeToken(claims: Claims, secrets: Secrets, ttlSeconds: number): Promise<string> {
@@ -31,8 +32,7 @@ export function encodeToken(claims: Claims, secrets: Secrets, ttlSeconds: number
 
 /** Decodes a session token; null if it is invalid or expired. */
 export async function decodeToken(token: string, secrets: Secrets): Promise<Claims | null> {
-  const decoded = decodedTokens.get(secrets) ?? new Map<string, Decoded>();
-  decodedTokens.set(secrets, decoded);
+  const decoded = decodedTokensOf(secrets);
   const known = decoded.get(token);
   if (known && known.expiresAtMs > Date.now()) return known.claims;
   const payload = ((await decryptToken(secrets, token, PURPOSE)) ?? {}) as Partial<Claims & { exp: number }>;

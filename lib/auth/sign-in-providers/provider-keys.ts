@@ -3,8 +3,9 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { fetchJson } from "../../platform/outbound";
+import { perObject } from "../../platform/per-object";
 
-type Deps = Pick<Context, "log" | "now">;
+type Deps = Pick<Context, "db" | "log" | "now">;
 
 const LIMITS = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
 
@@ -47,7 +48,7 @@ type KeyCache = {
   pending: Promise<Keys> | null;
 };
 
-const caches = new Map<string, KeyCache>();
+const cachesOf = perObject((_db: Deps["db"]) => new Map<string, KeyCache>());
 
 /**
  * Finds the key that signed an ID token in its issuer's JSON Web Key Set (RFC 7517). The set is fetched once an hour, and
@@ -56,7 +57,7 @@ const caches = new Map<string, KeyCache>();
  */
 export function providerKeys(deps: Deps, issuer: string): JWTVerifyGetKey {
   return async (header, token) => {
-    const cache = cacheOf(issuer);
+    const cache = cacheOf(deps, issuer);
     const keys = await currentKeys(deps, issuer, cache);
     try {
       return await keys(header, token);
@@ -69,7 +70,8 @@ export function providerKeys(deps: Deps, issuer: string): JWTVerifyGetKey {
   };
 }
 
-function cacheOf(issuer: string): KeyCache {
+function cacheOf({ db }: Deps, issuer: string): KeyCache {
+  const caches = cachesOf(db);
   const known = caches.get(issuer);
   if (known) return known;
   const created: KeyCache = { keys: null, loadedAt: 0, attemptedAt: 0, failure: null, pending: null };
@@ -108,7 +110,7 @@ function load(deps: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
   return pending;
 }
 
-async function fetchKeys({ log, now }: Deps, issuer: string, cache: KeyCache): Promise<Keys> {
+async function fetchKeys({ log, now }: Pick<Deps, "log" | "now">, issuer: string, cache: KeyCache): Promise<Keys> {
   try {
     const keys = createLocalJWKSet((await fetchProviderKeys(issuer)) as JSONWebKeySet);
     Object.assign(cache, { keys, loadedAt: now().getTime(), failure: null });

@@ -7,7 +7,7 @@ import { type ProviderIdentity, parseProfile } from "./profile";
 import { providerKeys } from "./provider-keys";
 import { issuerOf } from "./providers";
 
-type Deps = Pick<Context, "config" | "log" | "now">;
+type Deps = Pick<Context, "config" | "db" | "log" | "now">;
 
 type Config = Context["config"];
 type Provider = {

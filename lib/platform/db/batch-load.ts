@@ -1,4 +1,5 @@
 import DataLoader from "dataloader";
+import { perObject } from "../per-object";
 import type { Tx } from "./transaction";
 
 const MAX_KEYS = 100;
@@ -11,17 +12,14 @@ const MAX_KEYS = 100;
 export function batchLoad<Row>(
   readMany: (db: Tx, keys: string[]) => Promise<ReadonlyMap<string, Row>>,
 ): (db: Tx, key: string) => Promise<Row | undefined> {
-  const loaders = new WeakMap<Tx, DataLoader<string, Row | undefined>>();
-  const open = (db: Tx) => {
+  const loaderOf = perObject((db: Tx) => {
     const read = async (keys: readonly string[]) => {
       const found = await readMany(db, [...new Set(keys)]);
       return keys.map((key) => found.get(key));
     };
     // setImmediate runs after all ready sockets have been read; process.nextTick would run after each of them.
     const batchScheduleFn = (run: () => void) => void setImmediate(run);
-    const loader = new DataLoader(read, { cache: false, maxBatchSize: MAX_KEYS, batchScheduleFn });
-    loaders.set(db, loader);
-    return loader;
-  };
-  return (db, key) => (loaders.get(db) ?? open(db)).load(key);
+    return new DataLoader(read, { cache: false, maxBatchSize: MAX_KEYS, batchScheduleFn });
+  });
+  return (db, key) => loaderOf(db).load(key);
 }

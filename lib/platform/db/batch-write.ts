@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { isConnectionLost } from "../database-errors";
+import { perObject } from "../per-object";
 
 const MAX_ITEMS = 200;
 const MAX_BATCHES = 3;
@@ -37,12 +38,8 @@ type Waiting<Item, Result> = { item: Item; resolve: (result: Result | Promise<Re
 export function batchWrite<Deps extends Loggable, Item, Result>(
   options: Options<Deps, Item, Result>,
 ): (deps: Deps, item: Item) => Promise<Result> {
-  const queues = new WeakMap<Deps, (item: Item) => Promise<Result>>();
-  return (deps, item) => {
-    const add = queues.get(deps) ?? createQueue(deps, options);
-    queues.set(deps, add);
-    return add(item);
-  };
+  const queueOf = perObject((deps: Deps) => createQueue(deps, options));
+  return (deps, item) => queueOf(deps)(item);
 }
 
 function createQueue<Deps extends Loggable, Item, Result>(

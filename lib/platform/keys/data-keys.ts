@@ -1,5 +1,6 @@
 import { createECDH, createHmac, randomBytes } from "node:crypto";
 import type { Context } from "../../context";
+import { perObject } from "../per-object";
 import { deriveKey, findSecret, open, type Secrets, seal, secretId } from "./key-ring";
 
 type Deps = Pick<Context, "config" | "db">;
@@ -32,15 +33,14 @@ function unwrapKey(secrets: Secrets, { id, wrappedBy, wrapped }: Omit<Row, "purp
 }
 
 /** What a process has read, by database and ring. A data key never changes, so it is read once. */
-const loaded = new WeakMap<Deps["db"], Map<string, Promise<DataKeys>>>();
+const loadedOf = perObject((_db: Deps["db"]) => new Map<string, Promise<DataKeys>>());
 
 /**
  * The data keys; at least one for each purpose can be unwrapped. The first call reads them, and creates those that are
  * missing. `composeContext` makes it before the service listens, because a query inside a transaction would block PGlite.
  */
 export function loadDataKeys({ config, db }: Deps): Promise<DataKeys> {
-  const byRing = loaded.get(db) ?? new Map<string, Promise<DataKeys>>();
-  loaded.set(db, byRing);
+  const byRing = loadedOf(db);
   const ring = config.secrets.map(secretId).join();
   const found = byRing.get(ring) ?? readOrCreate({ config, db });
   byRing.set(ring, found);
@@ -50,7 +50,7 @@ export function loadDataKeys({ config, db }: Deps): Promise<DataKeys> {
 
 /** Clears the cache, after another process has created a key. */
 export function clearDataKeyCache({ config, db }: Deps): void {
-  loaded.get(db)?.delete(config.secrets.map(secretId).join());
+  loadedOf(db).delete(config.secrets.map(secretId).join());
 }
 
 /** The oldest key of a purpose: every process uses the same one. */

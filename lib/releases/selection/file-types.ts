@@ -1,3 +1,4 @@
+import { perObject } from "../../platform/per-object";
 import type { Platform } from "../platforms";
 import type { Artifact, Release } from "../schema";
 import { notAllowed } from "./parse-query";
@@ -67,15 +68,14 @@ export function selectByBundleType(select: ArtifactSelector, type: BundleType): 
   return restrict(select, `bundle ${type}`, ({ fileName }) => BUNDLE_TYPES[type].test(fileName));
 }
 
-const restricted = new WeakMap<ArtifactSelector, Map<string, ArtifactSelector>>();
+const restrictedOf = perObject((_select: ArtifactSelector) => new Map<string, ArtifactSelector>());
 
 function restrict(
   select: ArtifactSelector,
   key: string,
   accepts: (artifact: Artifact, platform: Platform) => boolean,
 ): ArtifactSelector {
-  const known = restricted.get(select) ?? new Map<string, ArtifactSelector>();
-  restricted.set(select, known);
+  const known = restrictedOf(select);
   const selector = known.get(key) ?? ((release: Release) => select(withFiles(release, accepts)));
   known.set(key, selector);
   return selector;

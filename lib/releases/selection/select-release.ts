@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { compareBuild, type SemVer } from "semver";
+import { perObject } from "../../platform/per-object";
 import { channelReleases, productVersions, type Snapshot, versionReleases } from "../catalog/snapshot";
 import { compareSystemVersions, FALLBACKS } from "../platforms";
 import type { Artifact, ArtifactKind, Release } from "../schema";
@@ -72,15 +73,14 @@ export function suitableArchitectures({ platform, architecture }: ReleaseSelecto
 }
 
 /** Lists with a fallback, by selector: the catalog knows a bounded number of selectors. */
-const cachedLists = new WeakMap<Snapshot, Map<string, (readonly Release[])[]>>();
+const listsOf = perObject((_snapshot: Snapshot) => new Map<string, (readonly Release[])[]>());
 
 /** The releases that a selector can get, newest first, fallbacks included. The first list with a match decides. */
 export function candidateLists(snapshot: Snapshot, selector: ReleaseSelector): readonly (readonly Release[])[] {
   const own = channelReleases(snapshot, selector);
   const fallback = FALLBACKS.get(`${selector.platform}/${selector.architecture}`);
   if (!fallback) return [own];
-  const lists = cachedLists.get(snapshot) ?? new Map<string, (readonly Release[])[]>();
-  cachedLists.set(snapshot, lists);
+  const lists = listsOf(snapshot);
   const key = `${selector.platform}/${selector.product}/${selector.architecture}/${selector.channel}`;
   const known = lists.get(key);
   if (known) return known;

@@ -1,4 +1,5 @@
 import { isAppError } from "../../errors";
+import { perObject } from "../../platform/per-object";
 import { indexReleases, type Snapshot, versionReleases } from "../catalog/snapshot";
 import { comparesKernelVersion, kernelVersion } from "../formats/electron";
 import { compareSystemVersions } from "../platforms";
@@ -67,15 +68,14 @@ function findFile(snapshot: Snapshot, target: Parameters<typeof findStoredFile>[
 }
 
 /** By product and channel, of which a catalog has a bounded number. */
-const offered = new WeakMap<Snapshot, Map<string, Snapshot>>();
+const offeredOf = perObject((_snapshot: Snapshot) => new Map<string, Snapshot>());
 
 /**
  * The releases of a product as electron-updater can get them. A signed manifest offers all builds that it names or none of
  * them: it has their lowest rollout and their highest minimum, and is left out while one of them is not served.
  */
 export function withSignedManifests(snapshot: Snapshot, product: string, channel: string): Snapshot {
-  const known = offered.get(snapshot) ?? new Map<string, Snapshot>();
-  offered.set(snapshot, known);
+  const known = offeredOf(snapshot);
   const key = `${product}/${channel}`;
   const made = known.get(key) ?? offeredSnapshot(snapshot, product, channel);
   known.set(key, made);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "../../context";
 import { seconds } from "../../platform/db/sql";
+import { perObject } from "../../platform/per-object";
 import { toStorableText } from "../../platform/storable";
 import { receiveEvent } from "../inbox/consent";
 import type { NewEvent } from "../inbox/store";
@@ -55,15 +56,14 @@ export async function sweepProviders(deps: Deps): Promise<void> {
 
 /** The sweep that runs for those who cannot wait, and the next one, for all who have asked since it began. */
 type Sweeps = { running: Promise<unknown>; next: Promise<boolean> | null };
-const sweeps = new WeakMap<Deps["billing"], Sweeps>();
+const sweepsOf = perObject((_billing: Deps["billing"]): Sweeps => ({ running: Promise.resolve(), next: null }));
 
 /**
  * Sweeps at once: a purchase that was just made is found although its webhook has not arrived. All who wait in this process
  * share the sweep that begins next. Returns whether all events of all providers were read.
  */
 export function sweepNow(deps: Deps): Promise<boolean> {
-  const own = sweeps.get(deps.billing) ?? { running: Promise.resolve(), next: null };
-  sweeps.set(deps.billing, own);
+  const own = sweepsOf(deps.billing);
   own.next ??= own.running.then(() => {
     own.next = null;
     const swept = Promise.all(

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError, rateLimited } from "../../errors";
 import { batchLoad } from "../../platform/db/batch-load";
+import { perObject } from "../../platform/per-object";
 import { reconcileNow } from "../reconcile/reconciler";
 import { sweepNow } from "../reconcile/sweep";
 import { findAccountReferences } from "../references";
@@ -111,7 +112,7 @@ function leave(accountId: string): void {
 }
 
 /** The reconciliations in progress, by account. */
-const running = new Map<string, Promise<boolean>>();
+const runningOf = perObject((_billing: Deps["billing"]) => new Map<string, Promise<boolean>>());
 
 /**
  * Reconciles an account with the providers, for a purchase whose event has not arrived yet: at most once a minute, and
@@ -120,6 +121,7 @@ const running = new Map<string, Promise<boolean>>();
  */
 async function refreshPurchases(deps: Deps, accountId: string): Promise<boolean> {
   if (openSources(deps).length === 0) return false;
+  const running = runningOf(deps.billing);
   const started = running.get(accountId) ?? refresh(deps, accountId);
   running.set(accountId, started);
   return Promise.race([started, delay(deps.config.BILLING_FRESH_TIMEOUT_MS, false, { ref: false })]);
@@ -139,6 +141,6 @@ async function refresh(deps: Deps & Parameters<typeof reconcileNow>[0], accountI
     if (!isLimited) deps.log.warn({ err: error }, "an account was not reconciled for its status");
     return false;
   } finally {
-    running.delete(accountId);
+    runningOf(deps.billing).delete(accountId);
   }
 }
