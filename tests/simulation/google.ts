@@ -4,21 +4,15 @@ import type { OutgoingResponse } from "./network";
 export const GOOGLE_APP = "com.example.sim";
 
 let key: ReturnType<typeof generateKeyPairSync> | undefined;
-let issuers = 0;
 
 const signingKey = () => {
   key ??= generateKeyPairSync("rsa", { modulusLength: 2048 });
   return key;
 };
 
-/** A sign-in provider of one seed: the service keeps an issuer's keys as long as its modules. */
+/** A sign-in provider. */
 export class Google {
-  readonly issuer: string;
-
-  constructor() {
-    issuers += 1;
-    this.issuer = `https://accounts-${String(issuers).padStart(8, "0")}.google.com`;
-  }
+  readonly issuer = "https://accounts.google.com";
 
   /** Its metadata (OpenID Connect Discovery 1.0) and its keys (RFC 7517). */
   respond({ pathname }: URL): OutgoingResponse {

@@ -31,6 +31,8 @@ const state = {
   nextTimer: 1,
   immediates: 0,
   inFlight: 0,
+  /** What was begun on Node's threads and has not ended for the service yet, in the order of its beginning. */
+  jobs: [] as { result: Promise<unknown>; end: () => void }[],
   activity: 0,
   modules: new Map<number, WebAssembly.Module>(),
 };
@@ -76,14 +78,23 @@ export const machine = {
   },
   /** Forgets all timers, as when the process ends. */
   clearTimers: () => state.timers.clear(),
-  /** Resolves when all code of the service waits: for a port of the simulation, a timer, or the next request. */
+  /**
+   * Resolves when all code of the service waits: for a port of the simulation, a timer, or the next request. What Node does
+   * on its threads ends when all else waits, one after the other: at the same moment in each run, however long it takes.
+   */
   quiet: async () => {
-    for (let calm = 0; calm < 2; ) {
-      const before = state.activity;
-      await new Promise<void>((resolve) => real.setImmediate(resolve));
-      const isCalm =
-        state.immediates === 0 && state.inFlight === 0 && state.activity === before && !hasActiveRequests();
-      calm = isCalm ? calm + 1 : 0;
+    for (;;) {
+      for (let calm = 0; calm < 2; ) {
+        const before = state.activity;
+        await new Promise<void>((resolve) => real.setImmediate(resolve));
+        const isCalm =
+          state.immediates === 0 && state.inFlight === 0 && state.activity === before && !hasActiveRequests();
+        calm = isCalm ? calm + 1 : 0;
+      }
+      const job = state.jobs.shift();
+      if (!job) return;
+      await job.result.catch(() => {});
+      job.end();
     }
   },
   install: (modules: ReadonlyMap<number, WebAssembly.Module>) => {
@@ -262,21 +273,19 @@ function installCounters() {
       result.then(done, done);
       return result;
     };
-  // Of what was begun at the same time, what was begun first ends first.
-  let last: Promise<unknown> = Promise.resolve();
-  const inOrder = (run: any) =>
-    counted(function (this: unknown, ...args: any[]) {
-      const result = run.apply(this, args);
-      result.catch(() => {});
-      const ordered = last.then(() => result);
-      last = ordered.catch(() => {});
-      return ordered;
-    });
+  const ordered = (run: any) =>
+    function (this: unknown, ...args: any[]) {
+      const result: Promise<unknown> = run.apply(this, args);
+      result.catch(() => {}); // whoever waits for it gets it below
+      return new Promise((resolve) => {
+        state.jobs.push({ result, end: () => resolve(result) });
+      });
+    };
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle);
   for (const name of Object.getOwnPropertyNames(subtle)) {
     const method = Object.getOwnPropertyDescriptor(subtle, name)?.value;
     if (name !== "constructor" && typeof method === "function")
-      Object.defineProperty(subtle, name, { value: inOrder(method) });
+      Object.defineProperty(subtle, name, { value: ordered(method) });
   }
   Object.assign(globalThis, {
     /** Takes as long if the module is there already: the order of what waits is the same. */
