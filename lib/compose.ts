@@ -14,11 +14,12 @@ import { allowedNetworks, createMailer, createPushTransport, createWebPush } fro
 import { createObjectStorage } from "./platform/adapters/s3";
 import type { Config } from "./platform/config";
 import { databaseNow } from "./platform/db/clock";
-import { EmbeddedUnavailableError, hasSpace, isNoSpace, openingFailure } from "./platform/db/embedded/failures";
+import { EmbeddedUnavailableError, hasSpace, openingFailure } from "./platform/db/embedded/failures";
 import { openLater } from "./platform/db/embedded/open-later";
 import { type Database, openDatabase } from "./platform/db/open";
 import { withTransactionCheck } from "./platform/db/transaction";
 import { withSecrets } from "./platform/embedded-secrets";
+import { isNoSpace } from "./platform/files/no-space";
 import { withProxyWarning } from "./platform/http/client-ip";
 import { freeIdempotencyKeys } from "./platform/http/idempotency";
 import { loadDataKeys, pseudonym, vapidKeys } from "./platform/keys/data-keys";

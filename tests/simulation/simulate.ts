@@ -25,10 +25,13 @@ const { values: options } = parseArgs({
     /** Runs each seed twice, and compares the traces. */
     twice: { type: "boolean", default: false },
     mutations: { type: "boolean", default: false },
+    /** `no-shrink` shows the whole trace of a failure at once. */
+    shrink: { type: "boolean", default: true },
     limit: { type: "string" },
     /** With `mutations` those whose name contains it; with seeds the one to put in. */
     name: { type: "string", default: "" },
   },
+  allowNegative: true,
 });
 
 const CACHE = path.resolve("node_modules/.cache/simulation");
@@ -227,7 +230,7 @@ async function runSeeds(): Promise<number> {
 }
 
 async function shrunk(prepared: Prepared, result: SeedResult): Promise<string> {
-  if (!prepared.isExact) return result.trace.slice(-100).join("\n");
+  if (!prepared.isExact || !options.shrink) return result.trace.slice(-100).join("\n");
   const steps = await shrink(prepared, result);
   const { trace } = await prepared.run(result.seed, steps);
   return (

@@ -8,6 +8,7 @@ import { appliedMigrations } from "../db/copy";
 import { newId } from "../db/ids";
 import { readSecretsText } from "../embedded-secrets";
 import { makeFolder, writeChunks } from "../files/durable";
+import { isNoSpace } from "../files/no-space";
 import { encode } from "./encoding";
 import { writeBackup } from "./format";
 import { backupName } from "./names";
@@ -146,7 +147,6 @@ async function* closing(chunks: AsyncIterable<Buffer>, snapshot: CopySnapshot): 
 
 function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "ENOSPC" || code === "EDQUOT") return new AppError("disk_full", { cause: error });
-  return new AppError("backup_failed", { detail: message, cause: error });
+  if (isNoSpace(error)) return new AppError("disk_full", { cause: error });
+  return new AppError("backup_failed", { detail: (error as Error).message, cause: error });
 }

@@ -1,6 +1,7 @@
 import { AppError, ERRORS, type ErrorCode, isAppError } from "../../errors";
 import type { RequestScope } from "../../operation";
 import { isDatabaseUnavailable, isReferencedRowMissing, isStorageFull } from "../database-errors";
+import { isNoSpace } from "../files/no-space";
 import { jsonResponse, type ResponseHeaders, RouteResponse } from "../http-message";
 
 /** The default `Retry-After` in seconds, for errors after which a retry can succeed. */
@@ -15,12 +16,13 @@ const RETRY_AFTER_SECONDS = {
 } as const;
 
 /**
- * The error that the client gets: an AppError itself, 503 for an unavailable database, 401 if the account was deleted
+ * The error that the client gets: an AppError itself, 503 for an unavailable database, 507 for a full disk, 401 if the account was deleted
  * during the request, and otherwise 500 without details.
  */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error;
   if (isReferencedRowMissing(error)) return new AppError("unauthenticated", { cause: error });
+  if (isNoSpace(error)) return new AppError("disk_full", { cause: error });
   if (isStorageFull(error)) return new AppError("storage_full", { cause: error });
   return new AppError(isDatabaseUnavailable(error) ? "unavailable" : "internal_error", { cause: error });
 }

@@ -5,6 +5,7 @@ import { AppError } from "../../errors";
 import { fieldMessage } from "../../platform/field-message";
 import { makeFolder, writeDurably } from "../../platform/files/durable";
 import { FileLockedError, lockFile } from "../../platform/files/lock";
+import { isNoSpace } from "../../platform/files/no-space";
 import type { ReleaseReader } from "../access";
 import { validateManifest } from "../catalog/manifest";
 import { MAX_MANIFEST_BYTES } from "../catalog/manifest-source";
@@ -156,9 +157,8 @@ async function lockManifest(file: string): Promise<() => Promise<void>> {
 
 /** Describes a full disk to the operator. Returns any other error as it is. */
 export function describeDiskError(error: unknown, folder: string): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== "ENOSPC" && code !== "EDQUOT") return error;
-  const reason = code === "ENOSPC" ? "The disk is full" : "The disk quota is used up";
+  if (!isNoSpace(error)) return error;
+  const reason = (error as NodeJS.ErrnoException).code === "ENOSPC" ? "The disk is full" : "The disk quota is used up";
   return new AppError("disk_full", `${reason}: ${folder} has no space left. The catalog was not changed.`);
 }
 

@@ -51,17 +51,15 @@ export async function createUpload(
     throw new AppError("payload_too_large", { detail: `At most ${limitBytes} bytes.`, fields: { limitBytes } });
   }
   if ((await listUploadIds(folder)).length >= MAX_UPLOADS) throw new AppError("upload_limit_reached");
-  return asDiskError(async () => {
-    const created = await createUploadFiles(folder, newId(), info);
-    try {
-      await requireSpace(folder, info.sizeBytes);
-      await requireShare(deps, reader, created);
-    } catch (error) {
-      await removeUploadFiles(folder, created.id);
-      throw error;
-    }
-    return created;
-  });
+  const created = await createUploadFiles(folder, newId(), info);
+  try {
+    await requireSpace(folder, info.sizeBytes);
+    await requireShare(deps, reader, created);
+  } catch (error) {
+    await removeUploadFiles(folder, created.id);
+    throw error;
+  }
+  return created;
 }
 
 /** Keeps a caller of some products from taking the room of others. Counts the new upload, and those created meanwhile. */
@@ -107,14 +105,12 @@ export async function listUploads(deps: UploadDeps, owner: string): Promise<Uplo
 export async function appendToUpload(deps: UploadDeps, owner: string, id: string, input: AppendInput): Promise<Upload> {
   const folder = await uploadFolder(deps);
   requireOwner(await readUpload(folder, id), owner);
-  return withUploadLock(folder, id, () =>
-    asDiskError(async () => {
-      const upload = await readUpload(folder, id);
-      if (input.offsetBytes === upload.offsetBytes) await requireSpace(folder, upload.sizeBytes - upload.offsetBytes);
-      await appendBytes(upload, input);
-      return readUpload(folder, id);
-    }),
-  );
+  return withUploadLock(folder, id, async () => {
+    const upload = await readUpload(folder, id);
+    if (input.offsetBytes === upload.offsetBytes) await requireSpace(folder, upload.sizeBytes - upload.offsetBytes);
+    await appendBytes(upload, input);
+    return readUpload(folder, id);
+  });
 }
 
 /** Deletes an upload. @throws AppError upload_not_found, upload_locked, catalog_not_editable */
@@ -179,16 +175,6 @@ function requireOwner(upload: Upload, owner: string): Upload {
 async function requireSpace(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < bytes + MIN_FREE_BYTES) throw new AppError("disk_full");
-}
-
-/** A full disk, or a used up quota, is no fault of the service. */
-async function asDiskError<T>(run: () => Promise<T>): Promise<T> {
-  try {
-    return await run();
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code === "ENOSPC" || code === "EDQUOT" ? new AppError("disk_full", { cause: error }) : error;
-  }
 }
 
 /** How long a client may send nothing. It may then continue with another request. */

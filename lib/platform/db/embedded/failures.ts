@@ -1,6 +1,7 @@
 import { existsSync, statfsSync } from "node:fs";
 import path from "node:path";
 import { DriverAdapterError } from "@prisma/driver-adapter-utils";
+import { isNoSpace } from "../../files/no-space";
 
 /**
  * Writes are rejected below this. PostgreSQL stops if it cannot create the next segment of its log (16 MB), and running
@@ -38,7 +39,6 @@ function databaseError(code: string, message: string): DriverAdapterError {
 }
 
 const MB = 2 ** 20;
-const FULL_CODES: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT"]);
 
 /** The embedded database cannot be opened: its disk is full or its files are damaged. What needs no database can be served. */
 export class EmbeddedUnavailableError extends Error {
@@ -52,8 +52,6 @@ export class EmbeddedUnavailableError extends Error {
     super(message, options);
   }
 }
-
-export const isNoSpace = (error: unknown): boolean => FULL_CODES.has((error as NodeJS.ErrnoException | null)?.code);
 
 /** Says why a database cannot be opened, and what to do. */
 export function openingFailure(folder: string, error: unknown): Error {
