@@ -66,8 +66,12 @@ export async function startBroadcast(tx: Tx, now: Now, broadcast: NewPushBroadca
 
 type Row = MessageTarget &
   Pick<PushMessage, "eventKey" | "kind"> &
-  Pick<PushBroadcast, "messageId" | "bundleId" | "perSecond" | "afterDeviceId" | "queued" | "ttlSeconds"> & {
+  Pick<
+    PushBroadcast,
+    "messageId" | "bundleId" | "perSecond" | "afterDeviceId" | "queued" | "ttlSeconds" | "nextDueAt"
+  > & {
     liveActivity: LiveActivityTarget | null;
+    /** Its `nextDueAt`, or now if that is over. */
     from: Date;
     now: Date;
   };
@@ -83,7 +87,7 @@ export function queueBroadcast(deps: Pick<Context, "db" | "dbNow" | "entitledAcc
     const [row] = await tx.$queryRaw<Row[]>`
       SELECT broadcast."messageId"::text, message."eventKey", message."kind", message."accountId"::text,
         message."deviceId"::text, broadcast."bundleId", broadcast."audience", broadcast."ttlSeconds", broadcast."perSecond",
-        broadcast."afterDeviceId"::text, broadcast."queued", message."payload" -> 'liveActivity' AS "liveActivity",
+        broadcast."afterDeviceId"::text, broadcast."queued", broadcast."nextDueAt", message."payload" -> 'liveActivity' AS "liveActivity",
         greatest(broadcast."nextDueAt", ${dbNow()}::timestamptz) AS "from", ${dbNow()}::timestamptz AS "now"
       FROM "PushBroadcast" AS broadcast JOIN "PushMessage" AS message ON message."id" = broadcast."messageId"
       WHERE broadcast."endedAt" IS NULL
@@ -134,7 +138,8 @@ function toDelivery(row: Row, options: Options, device: Candidate, i: number): Q
   const ttlSeconds = row.ttlSeconds ?? options.ttlSeconds;
   const scheduledAt = dueAt(row, i);
   const notifyAt = timeToNotify(kind, scheduledAt, device);
-  const expiresAt = new Date(scheduledAt.getTime() + 1000 * ttlSeconds);
+  const lateMs = row.from.getTime() - row.nextDueAt.getTime(); // nothing ran meanwhile: it is no more useful for that
+  const expiresAt = new Date(scheduledAt.getTime() - lateMs + 1000 * ttlSeconds);
   if (!notifyAt) return null;
   // The quiet hours of many devices end at the same time. The broadcast's rate also applies to them from then on.
   const at = notifyAt > scheduledAt ? dueAt({ ...row, from: notifyAt }, row.queued + i) : scheduledAt;

@@ -54,8 +54,8 @@ export class Message extends Usable {
     if (!this.isFor(device) || this.#ended.has(device)) throw new Violation("notification to another device", label);
     if (this.isCanceledEarly) throw new Violation("canceled notification is sent", label);
     if (nowMs < this.sendAtMs - CLAIM_MS) throw new Violation("notification before its time", label);
-    if (nowMs > this.sendAtMs + this.expiresAfterMs + CLAIM_MS)
-      throw new Violation("expired notification is sent", label);
+    const lateMs = nowMs - (this.sendAtMs + this.expiresAfterMs);
+    if (lateMs > CLAIM_MS) throw new Violation("expired notification is sent", `${label}, ${lateMs} ms late`);
     this.#received.set(device, (this.#received.get(device) ?? 0) + 1);
   }
   /** At the end. `isOnce`: nothing has failed. */

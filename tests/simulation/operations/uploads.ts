@@ -4,6 +4,8 @@ import type { Step } from "./operation";
 
 const TUS = { "tus-resumable": "1.0.0" };
 const PATH = "/api/admin/uploads";
+/** After these the upload goes on. */
+const MAY_GO_ON = new Set(["upload_locked", "upload_offset_mismatch", "disk_full"]);
 const PART = { ...TUS, "content-type": "application/offset+octet-stream" };
 
 /** Uploads a file in parts, or as far as `until`. Continues after a failure. Returns null without an answer. */
@@ -24,11 +26,7 @@ export async function upload(step: Step, text: string, fileName: string, until =
     const part = { token, body, headers: { ...PART, "upload-offset": String(offset) } };
     const answer = await step.send(`send a part of ${fileName}`, "PATCH", `${PATH}/${one.id}`, part);
     if (answer.outcome === "done") one.acknowledgedBytes = offset + body.length;
-    if (
-      answer.outcome === "refused" &&
-      answer.body?.code !== "upload_locked" &&
-      answer.body?.code !== "upload_offset_mismatch"
-    )
+    if (answer.outcome === "refused" && !MAY_GO_ON.has(answer.body?.code))
       throw new Violation("upload is refused", `${fileName}: ${answer.body?.code}`);
     const seen = answer.outcome === "done" ? one.acknowledgedBytes : await seeUpload(step, one);
     if (seen === null) continue;
