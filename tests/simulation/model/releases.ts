@@ -192,6 +192,8 @@ export class Catalog {
   lose(): void {
     this.isFresh = false;
     this.isUnsure = true;
+    // Of a published upload the removal may be lost. It is removed a day later.
+    for (const { exists } of this.uploads) exists.maySet(true);
     for (const product of this.products) {
       product.isBusy = false;
       product.changes += 1;
