@@ -16,6 +16,7 @@ import { databaseNow } from "@/lib/platform/db/clock";
 import { EmbeddedUnavailableError } from "@/lib/platform/db/embedded/failures";
 import { openEmbedded } from "@/lib/platform/db/embedded/open";
 import { type Database, databaseOf } from "@/lib/platform/db/open";
+import { isNoSpace } from "@/lib/platform/files/no-space";
 import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/server/routes";
 import type { Email } from "@/lib/platform/mail/emails";
 import { decrypt } from "@/tests/support/push/decrypt";
@@ -260,7 +261,7 @@ export class World {
   async crash(random: Random): Promise<string> {
     const { pages, names } = await this.stop(random);
     await this.open().catch((error) => {
-      if (!(error instanceof EmbeddedUnavailableError && error.isStorageFull)) throw error;
+      if (!isNoSpace(error) && !(error instanceof EmbeddedUnavailableError && error.isStorageFull)) throw error;
       disk.free();
       return this.open();
     });
