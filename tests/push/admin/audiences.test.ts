@@ -218,6 +218,14 @@ describe("a message for a later time", () => {
     expect(await show(message.id)).toMatchObject({ status: "ended", sent: 2, devices: kind === "account" ? 2 : 1 });
   });
 
+  test("is not sent if the service stood still for longer than it is of use", async () => {
+    const [account] = await accountWithDevices(1);
+    const { id } = await send({ to: { account: account.email }, sendAt: later(DAY_MS), ttlSeconds: 60 });
+    clock.advance(DAY_MS + 120_000);
+    expect(await deliver()).toEqual([]);
+    expect(await show(id)).toMatchObject({ status: "ended", sent: 0 });
+  });
+
   test("is canceled before", async () => {
     const [account] = await accountWithDevices(1);
     const { id } = await send({ to: { account: account.email }, sendAt: later(DAY_MS) });
