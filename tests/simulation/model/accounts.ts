@@ -113,6 +113,12 @@ export class Account {
     for (const old of this.liveSessions.slice(0, -MAX_SURE_SESSIONS)) this.mayEndSession(old);
     return session;
   }
+  /** A session goes on under a new token, and under its id. */
+  succeed(session: Session, token: string): Session {
+    const { id, authenticatedAtMs, hasTwoFactors } = session;
+    session.id = null;
+    return Object.assign(this.addSession(token), { id, authenticatedAtMs, hasTwoFactors });
+  }
   codesOf(kind: CodeKind): Code[] {
     return this.codes.filter((code) => code.kind === kind);
   }
@@ -132,8 +138,8 @@ export class Account {
     for (const one of [...this.access, ...this.codes]) one.mayEnd();
   }
   /** All that was there when the request was sent has ended. An emailed link that has arrived since may be newer. */
-  endAccess(): void {
-    for (const one of this.#ending) one.end();
+  endAccess(isEnded = (_: Usable) => true): void {
+    for (const one of this.#ending) if (isEnded(one)) one.end();
   }
   /** The other sessions have ended, and the codes that any has allowed. */
   endOthers(session: Session): void {

@@ -63,7 +63,6 @@ async function changePassword(step: Step, session: Session): Promise<void> {
   const own = account.devices.filter((device) => device.session === session);
   const ownBefore = own.map(({ works }) => works.possible);
   account.mayEndAccess();
-  const { authenticatedAtMs, hasTwoFactors } = session;
   const answer = await step.send(`change the password of ${account.name}`, "POST", "/api/auth/password/change", {
     token: session.token,
     json: { ...json, newPassword: next },
@@ -78,9 +77,7 @@ async function changePassword(step: Step, session: Session): Promise<void> {
   email();
   account.endAccess();
   for (const link of links) link.end();
-  const successor = account.addSession(answer.body.token);
-  Object.assign(successor, { id: session.id, authenticatedAtMs, hasTwoFactors });
-  session.id = null;
+  const successor = account.succeed(session, answer.body.token);
   // Its own session goes on under the new token, and with it its devices.
   for (const [i, device] of own.entries()) {
     device.session = successor;

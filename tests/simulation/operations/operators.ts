@@ -43,7 +43,7 @@ function onAccountAsOperator(
     /** Whether the account is as the change makes it: nothing changes then. */
     isSame?: (account: Account) => boolean;
     mayDo?: (account: Account) => void;
-    done: (account: Account) => void;
+    done: (account: Account, body: { isChanged?: boolean }) => void;
   },
   changes?: (body: Record<string, unknown>) => boolean,
 ): Operation {
@@ -57,7 +57,7 @@ function onAccountAsOperator(
       throw new Violation("change without an effect", `${name} ${account.name}`);
     if (answer.outcome === "done") {
       account.exists.set(true);
-      effect.done(account);
+      effect.done(account, answer.body || {});
     } else if (answer.outcome === "refused" && answer.body?.code === "not_found") {
       if (account.exists.is(true)) throw new Violation("account is lost", account.name);
       account.remove();
@@ -79,9 +79,10 @@ export const operatorOperations: Operation[] = [
         account.isDisabled.maySet(true);
         account.mayEndAccess();
       },
-      done: (account) => {
+      done: (account, { isChanged }) => {
         account.isDisabled.set(true);
-        account.endAccess();
+        // One that was disabled before may have been told of a reset since: the email's link goes on to work.
+        account.endAccess(({ kind }) => isChanged === true || kind !== "not-me link");
       },
     },
   ),
@@ -115,12 +116,13 @@ export const operatorOperations: Operation[] = [
   onAccount("grant an entitlement", 1.2, isIdentified, async (step, account) => {
     const days = step.random.pick([1, 30]);
     const json = { accountId: account.id, entitlementId: "pro", days, reason: `Ticket ${step.random.below(1e6)}` };
+    const mayHaveAnother = account.mayHaveUnknownGrant;
     account.mayHaveUnknownGrant = true;
     const label = `grant an entitlement to ${account.name}`;
     const event: [string, Subject] = ["entitlement_granted", `account=${account.id}`];
     const answer = await change(step, event, label, ["POST", "/api/admin/billing/grants", { json }]);
     if (answer.outcome === "unknown") return;
-    account.mayHaveUnknownGrant = false;
+    account.mayHaveUnknownGrant = mayHaveAnother;
     if (answer.outcome === "done")
       account.grants.push(new Grant(answer.body.grant.id, account, step.nowMs + days * DAY_MS));
   }),

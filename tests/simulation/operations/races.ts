@@ -1,4 +1,4 @@
-import type { Account, Session } from "../model/accounts";
+import type { Account, Code, Session } from "../model/accounts";
 import { type Usable, Violation } from "../model/fact";
 import type { Answer, Sent } from "../world";
 import { seeSession } from "./accounts";
@@ -49,7 +49,8 @@ type End = {
   /** What its event is, if it is an operator's. */
   type?: string;
   request: (step: Step, account: Account) => [method: string, path: string, sent: Sent] | null;
-  done: (account: Account, answer: Answer, sent: Sent) => void;
+  /** `links`: the reset links that had arrived before. */
+  done: (account: Account, answer: Answer, sent: Sent, links: readonly Code[]) => void;
   /** What nobody has afterwards, whether it was given before or is asked for after it. */
   endsForSure: (keyof typeof starts)[];
 };
@@ -81,16 +82,18 @@ const ends: Record<string, End> = {
       const [password] = account.password.possible;
       const newOne = newPassword(step.random);
       account.password.maySet(newOne);
+      session.authenticatedAtMs = Number.POSITIVE_INFINITY;
       const json = { password, newPassword: newOne };
       return ["POST", "/api/auth/password/change", { token: session.token, json }];
     },
-    done: (account, { body }, { token, json }) => {
+    done: (account, { body }, { token, json }, links) => {
       account.password.set((json as { newPassword: string }).newPassword);
       account.endAccess();
-      account.endLinks();
-      const successor = account.addSession(body.token);
+      for (const link of links) link.end();
+      const session = account.sessions.find((one) => one.token === token) as Session;
+      const successor = account.succeed(session, body.token);
       for (const device of account.devices) {
-        if ((device.session as Session).token !== token) continue;
+        if (device.session !== session) continue;
         device.session = successor;
         device.works.restore([true, false]);
       }
@@ -106,6 +109,7 @@ async function race(step: Step, account: Account): Promise<void> {
   const [name, end] = random.pick(Object.entries(ends));
   const starting = starts[kind](step, account);
   if (!starting) return;
+  const links = account.codesOf("reset link");
   const request = end.request(step, account);
   if (end.type === "account_disabled") account.isDisabled.maySet(true);
   account.mayEndAccess();
@@ -116,7 +120,7 @@ async function race(step: Step, account: Account): Promise<void> {
   const { outcome } = answer;
   if (outcome === "refused" && end.type) throw new Violation("account is lost", account.name);
   if (outcome === "done" && end.type === "account_disabled") audit?.done();
-  if (outcome === "done") end.done(account, answer, request[2]);
+  if (outcome === "done") end.done(account, answer, request[2], links);
   else if (outcome === "refused")
     account.password.rule((request[2].json as { newPassword: string }).newPassword, false);
   else for (const session of account.sessions) session.mayHaveSuccessor ||= session.token === request[2].token;
