@@ -19,6 +19,7 @@ export default defineConfig({
     sequence: { sequencer: SingleCasesFirst },
     maxWorkers: 1,
     include: [
+      "dev/mutation/loads.test.ts",
       "tests/subscriptions/fold/{fold,fold.properties,ownership,snapshot}.test.ts",
       "tests/subscriptions/providers/order.properties.test.ts",
       "tests/subscriptions/status/status.test.ts",

@@ -67,7 +67,8 @@ describe("malformed CBOR", () => {
 
   test("an unknown field is ignored, unless it has too many items", () => {
     refused(toCbor({ signature, authenticatorData: data, more: [1, 2, 3] }), "signature_invalid");
-    refused(toCbor({ signature, authenticatorData: data, more: Array(40).fill(1) }), "malformed");
+    refused(toCbor({ signature, authenticatorData: data, more: Array(25).fill(1) }), "signature_invalid");
+    refused(toCbor({ signature, authenticatorData: data, more: Array(26).fill(1) }), "malformed");
   });
 
   test.each<[string, Buffer]>([
@@ -84,6 +85,10 @@ describe("malformed CBOR", () => {
     ["a member missing", toCbor({ signature })],
     ["a tag", hex(`c1 a2 ${fields} ${more}`)],
     ["an undefined", hex("f7")],
+    ["an undefined in an unknown field", hex(`a3 ${fields} ${more} 61 78 f7`)],
+    ["a not-a-number in an unknown field", hex(`a3 ${fields} ${more} 61 78 f97e00`)],
+    ["an infinity in an unknown field", hex(`a3 ${fields} ${more} 61 78 f97c00`)],
+    ["a number of 64 bits in an unknown field", hex(`a3 ${fields} ${more} 61 78 1bffffffffffffffff`)],
     ["a not-a-number", hex("f97e00")],
     ["a number of 64 bits", hex("1bffffffffffffffff")],
     ["a byte string of 4 GiB", hex("5affffffff")],

@@ -1,4 +1,4 @@
-import { randomBytes, X509Certificate } from "node:crypto";
+import { type KeyObject, randomBytes, X509Certificate } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -64,6 +64,18 @@ test("a Mac's key has to require full security and system integrity protection, 
   expect(check(mintAttestation(parts, { more: [policy] })).point).toEqual(parts.key.point);
 });
 
+test("a certificate is valid from its first second to its last", () => {
+  const [validFrom, validTo] = [new Date(Date.UTC(2026, 0, 1)), new Date(Date.UTC(2026, 0, 2))];
+  const keys = { name: "CA", keys: newKeys(), isAuthority: true };
+  const root = issue({ ...keys, validFrom, validTo });
+  const issuedBy = { ...authority, root, intermediate: issue({ ...keys, validFrom, validTo }, root) };
+  const attestation = mintAttestation(parts, { issuedBy, validFrom, validTo });
+  const at = (now: Date) => outcome(() => check(attestation, { root: new X509Certificate(root.der), now }));
+  expect([at(validFrom), at(validTo)]).toEqual(["holds", "holds"]);
+  const outside = [new Date(validFrom.getTime() - 1), new Date(validTo.getTime() + 1)].map(at);
+  expect(outside).toEqual(["certificate_expired", "certificate_expired"]);
+});
+
 test("the receipt is returned as it is", () => {
   const receipt = randomBytes(4_000);
   expect(check(mintAttestation(parts, { receipt })).receipt).toEqual(receipt);
@@ -102,6 +114,7 @@ describe("a forged attestation is invalid:", () => {
       "malformed",
     ],
     ["an empty nonce extension", { extensions: [extension(NONCE_EXTENSION, Buffer.alloc(0))] }, "malformed"],
+    ["two platforms", { more: [...macExtensions(null), ...macExtensions(null)] }, "malformed"],
     ["a counter of 1", { counter: 1 }, "counter_not_zero"],
     ["a counter in the highest byte", { counter: 0x01000000 }, "counter_not_zero"],
     ["a development key for production", { aaguid: AAGUIDS.sandbox }, "environment_mismatch"],
@@ -145,14 +158,28 @@ describe("a forged attestation is invalid:", () => {
     refused(mintAttestation(parts, { issuedBy }), "certificate_expired");
   });
 
-  test("authenticator data cut off before the credential's end, with the right nonce", () => {
-    const whole = sha256(parts.appId);
-    const authData = Buffer.concat([whole, Buffer.of(0x40), Buffer.alloc(4), AAGUIDS.production, Buffer.of(0, 32, 1)]);
-    const nonce = nonceExtension(sha256(authData, parts.clientDataHash));
-    const leaf = issue({ name: "Attested key", keys: parts.key, extensions: [nonce] }, authority.intermediate);
-    const x5c = [leaf.der, authority.intermediate.der];
-    refused(toCbor({ fmt: "apple-appattest", attStmt: { x5c, receipt: Buffer.of() }, authData }), "malformed");
+  test("a certificate issued by an authority with a key of an unknown kind", () => {
+    const spki = newKeys().publicKey.export({ format: "der", type: "spki" });
+    spki[spki.indexOf("2a8648ce3d0201", "hex") + 6] = 0x7f; // id-ecPublicKey (RFC 5480)
+    const keys = { ...newKeys(), publicKey: { export: () => spki } as unknown as KeyObject };
+    const issuedBy = { ...authority, intermediate: issue({ name: "CA", keys, isAuthority: true }, authority.root) };
+    refused(mintAttestation(parts, { issuedBy }), "certificate_untrusted");
   });
+});
+
+test.each<[string, Buffer, string]>([
+  ["before the credential's length", Buffer.of(0), "malformed"],
+  ["before the credential's end", Buffer.of(0, 32, 1), "malformed"],
+  ["after an empty credential", Buffer.of(0, 0), "credential_id_mismatch"],
+  ["after the credential", Buffer.concat([Buffer.of(0, 32), parts.key.keyId]), "holds"],
+])("authenticator data cut off %s, with the right nonce: %s", (_, credential, expected) => {
+  const header = Buffer.concat([sha256(parts.appId), Buffer.of(0x40), Buffer.alloc(4), AAGUIDS.production]);
+  const authData = Buffer.concat([header, credential]);
+  const nonce = nonceExtension(sha256(authData, parts.clientDataHash));
+  const leaf = issue({ name: "Attested key", keys: parts.key, extensions: [nonce] }, authority.intermediate);
+  const x5c = [leaf.der, authority.intermediate.der];
+  const attestation = toCbor({ fmt: "apple-appattest", attStmt: { x5c, receipt: Buffer.of() }, authData });
+  expect(outcome(() => check(attestation))).toBe(expected);
 });
 
 // ASVS 1.5.2

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EventFacts, PurchaseEventType } from "@/lib/subscriptions/events";
-import { foldPurchase } from "@/lib/subscriptions/fold/fold-purchase";
+import { foldPurchase, foldSteps } from "@/lib/subscriptions/fold/fold-purchase";
 import { day, event } from "@/tests/support/subscriptions/purchase-events";
 
 const bought = event("INITIAL_PURCHASE", 0);
@@ -57,6 +57,39 @@ test.each<PurchaseEventType>([
     unsubscribedAt: type === "CANCELLATION" ? day(35) : null,
     billingIssueDetectedAt: type === "BILLING_ISSUE" ? day(35) : null,
   });
+});
+
+test("the first event of a period whose own was missed is said to be so", () => {
+  const next = event("CANCELLATION", 35, { purchasedAt: day(30), expiresAt: day(60) });
+  const steps = foldSteps([bought, unsubscribed, next]);
+  expect(steps.map(({ event: { id }, isPeriodMissed }) => [id, isPeriodMissed])).toEqual([
+    ["INITIAL_PURCHASE-0", false],
+    ["CANCELLATION-5", false],
+    ["CANCELLATION-35", true],
+  ]);
+  expect(steps.map(({ before }) => before)).toEqual([null, steps[0]?.after, steps[1]?.after]);
+  expect(foldSteps([])).toEqual([]);
+});
+
+test("events that name no period are of the same one", () => {
+  const [first, second] = [unsubscribed, unpaid].map((one) => ({ ...one, purchasedAt: null }));
+  expect(first && second && foldPurchase([first, second])).toMatchObject({ unsubscribedAt: day(5) });
+});
+
+test("a later event of a one-time purchase leaves it one", () => {
+  const facts = { expiresAt: null, periodType: null };
+  const next = event("CANCELLATION", 35, { ...facts, purchasedAt: day(30), cancelReason: "CUSTOMER_SUPPORT" });
+  expect(foldPurchase([event("NON_RENEWING_PURCHASE", 0, facts), next])).toMatchObject({
+    periodType: null,
+    isLifetime: true,
+    endedAt: day(35),
+  });
+});
+
+test("the download of the app that a purchase is of is the last one that an event names", () => {
+  const named = (...ids: (string | null)[]) =>
+    foldPurchase(ids.map((appTransactionId, i) => event("CANCELLATION", i, { appTransactionId }))).appTransactionId;
+  expect([named(null), named("a"), named("a", null), named("a", "b")]).toEqual([null, "a", "a", "b"]);
 });
 
 test("a product change of a later period leaves the known one as it is", () => {

@@ -132,6 +132,7 @@ test("a payment that stays due has one grace period, whichever the provider begi
   expect(end(due(30, 46), due(40, null))).toBeNull();
   expect(end(due(30, 46), delivered(40, {}, { gracePeriodEndsAt: day(56) }))).toEqual(day(56));
   expect(end(due(30, 46), delivered(35), due(40, 56))).toEqual(day(56)); // paid between
+  expect(end(delivered(30, {}, { gracePeriodEndsAt: day(46) }), due(40, 56))).toEqual(day(56)); // not due before
   expect(end(due(30, 46), due(40, 56, read))).toEqual(day(56)); // an API says which one it is
 });
 
@@ -273,15 +274,31 @@ describe("states of one instant", () => {
     expect(last(...chain, end)).toBe("end"); // it does not say what it replaced
     const created = at("d", "created", { state: "0", replacedState: "", receivedAt: day(13) });
     expect(last(...chain, created)).toBe("third");
+    const unchanged = at("b", "unchanged", { state: "1", replacedState: "1", receivedAt: day(11) });
+    expect(last(unchanged, at("a", "end", { state: "9", receivedAt: day(10) }))).toBe("end");
+  });
+
+  test("are not moved past one that does not say what it is", () => {
+    const [first, second] = [
+      at("c", "first", { state: "1", replacedState: "0", receivedAt: day(10) }),
+      at("a", "second", { state: "2", replacedState: "1", receivedAt: day(12) }),
+    ];
+    for (const onDay of [9, 11])
+      expect(last(first, second, at("b", "none", { receivedAt: day(onDay) }))).toBe("second");
   });
 
   test("follow the state of the instant before", () => {
-    const before: PurchaseEvent = { ...at("0", "before", { state: "1", replacedState: "0" }), occurredAt: day(8) };
+    const early: PurchaseEvent = { ...at("0", "early", { state: "0" }), occurredAt: day(7) };
+    const before: PurchaseEvent = { ...at("0b", "before", { state: "1", replacedState: "0" }), occurredAt: day(8) };
     const [second, third] = [
       at("z", "second", { state: "2", replacedState: "1" }),
       at("y", "third", { state: "1", replacedState: "2" }),
     ];
-    expect(last(before, second, third)).toBe("third");
+    expect(last(early, before, second, third)).toBe("third");
+    const undone: PurchaseEvent = { ...at("0", "undone", { state: "2", replacedState: "1" }), occurredAt: day(8) };
+    expect(last(undone, at("a", "redone", { state: "1", replacedState: "0" }))).toBe("redone");
+    const other = at("zz", "other", { state: "9", replacedState: "7" });
+    expect(last(before, { ...second, id: "x" }, third, other)).toBe("other");
   });
 });
 
@@ -294,6 +311,8 @@ test("an import that knows its period to the second is of the period that begins
     unsubscribedAt: null,
     currentPeriodStartsAt: day(30),
   });
+  const again = event("RENEWAL", 1, { purchasedAt: new Date(exact.getTime() + 250) });
+  expect(foldPurchase([purchase, again]).startedAt).toEqual(exact);
   const later = event("RENEWAL", 1, { purchasedAt: new Date(day(0).getTime() + 1000) });
   expect(foldPurchase([imported, later]).unsubscribedAt).toBeNull();
 });
@@ -348,6 +367,8 @@ describe("a payment's refunds", () => {
       isLifetime: true,
     });
     expect(refundedAt(whole, reversal(2, "b", "400"))).toBeNull();
+    expect(refundedAt(whole, refund(2, "b", "400"), reversal(3, "c", "400"))).toEqual(day(1));
+    expect(refundedAt(refund(1, "a", "400"), reversal(2, "b", "100"), refund(3, "c", "700"))).toEqual(day(3));
     expect(refundedAt(refund(1, "a", "400"), reversal(2, "b", "1000"), refund(3, "c", "600"))).toBeNull();
     expect(refundedAt(refund(1, "a", "400"), reversal(2, "b", "1000"), refund(3, "c", "1000"))).toEqual(day(3));
   });
