@@ -17,6 +17,7 @@ const LEAVES = [
   "lib/platform/field-message",
   "lib/platform/http-message",
   "lib/platform/locale",
+  "lib/platform/per-object",
   "lib/platform/response-content",
   "lib/platform/storable",
 ];
