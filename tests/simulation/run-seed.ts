@@ -244,9 +244,6 @@ class Run {
         this.#world.releaseGate(gate, isFaulty ? random.pick(faults) : null);
         released += 1;
       } else if (this.#running > 0) {
-        await machine.linger();
-        await this.#world.quiet();
-        if (this.#world.gates.length > 0 || this.#running === 0) continue;
         if (machine.elapsedMs() - this.#movedMs > REQUEST_LIMIT_MS)
           throw new Violation("request is not answered", `${this.#running} are not after ${REQUEST_LIMIT_MS} ms`);
         await this.#world.pass(Math.max(1, machine.nextTimerMs()));
