@@ -5,6 +5,7 @@ import type { Snapshot } from "@/lib/releases/catalog/snapshot";
 import { parsePlatform } from "@/lib/releases/platforms";
 import { isReleaseQuery, parseReleaseSelector } from "@/lib/releases/selection/parse-query";
 import {
+  candidateLists,
   findReleasesForOlderSystems,
   findVersion,
   SELECTORS_BY_KIND,
@@ -59,6 +60,11 @@ describe("falling back to another architecture", () => {
     expect(selected(snapshotOf({ architecture: "arm64" }), WINDOWS)).toBeUndefined();
   });
 
+  test("leads to the same lists every time, since caches are keyed by them", () => {
+    const snapshot = snapshotOf(mac("universal", "1.0.0"), mac("arm64", "1.1.0"));
+    expect(candidateLists(snapshot, MACOS)).toBe(candidateLists(snapshot, MACOS));
+  });
+
   test("is that of each architecture", () => {
     const snapshot = snapshotOf(mac("universal", "1.0.0"), mac("arm64", "1.1.0"));
     expect(selected(snapshot, MACOS)).toBe("arm64 1.1.0");
@@ -89,6 +95,13 @@ describe("a release that requires a version first", () => {
     // a prerelease of the required version is below it
     expect([offered("2.0.0-rc.1"), offered("2.0.0+7")]).toEqual(["x64 2.0.0", "x64 3.0.0"]);
     expect(selected(releases, WINDOWS)).toBe("x64 3.0.0");
+  });
+
+  test("is the next step for a client, however many there are", () => {
+    const steps = [2, 3, 4].map((n) => ({ version: `${n}.0.0`, requiresFrom: `${n - 1}.0.0` }));
+    const releases = snapshotOf({ version: "1.0.0" }, ...steps);
+    const offered = (major: number) => selected(releases, WINDOWS, { current: new SemVer(`${major}.0.0`) });
+    expect([0, 1, 2, 3].map(offered)).toEqual(["x64 1.0.0", "x64 2.0.0", "x64 3.0.0", "x64 4.0.0"]);
   });
 
   test("is rolled out to clients alone that may install it", () => {
@@ -172,7 +185,7 @@ describe("releases for older systems", () => {
   test("are also those for a lower required version only, and older than the one that is offered", () => {
     const from = (version: string, requiresFrom: string | null) => ({ version, requiresFrom });
     expect(found(from("3.0.0", "2.5.0"), from("2.5.0", "2.0.0"), from("2.0.0", null))).toEqual(["2.5.0", "2.0.0"]);
-    const snapshot = snapshotOf(needing("3.0.0", "14"), needing("2.0.0", "12"), needing("1.0.0", null));
+    const snapshot = snapshotOf(needing("3.0.0", "10"), needing("2.0.0", "12"), needing("1.0.0", null));
     const [, offered] = snapshot.releases;
     const older = offered && findReleasesForOlderSystems(snapshot, WINDOWS, selectPrimaryArtifact, offered);
     expect(older?.map(({ version }) => version.version)).toEqual(["1.0.0"]);

@@ -1,4 +1,4 @@
-import { parse } from "semver";
+import { parse, SemVer } from "semver";
 import { describe, expect, test } from "vitest";
 import type { ReleaseSelector } from "@/lib/releases/selection/parse-query";
 import { evaluateUpdate, supportPolicyOf } from "@/lib/releases/selection/support-policy";
@@ -43,6 +43,14 @@ describe("an update", () => {
     }
     expect(isOffered([back, { ...gone, product: "ops" }], "2.1.0")).toBe(false);
     expect(isOffered([back, { ...gone, platform: "macos" }], "2.1.0")).toBe(false);
+  });
+
+  test("does not lead from four numbers to the same ones, whatever their version is called", () => {
+    const [back] = snapshotOf({ version: "2.0.0", buildVersion: "1.2.0.7", rollback: true }).releases;
+    const policy = { mandatoryBelow: null, replacedVersions: new Set(["1.2.0"]) };
+    const isOffered = (numbers: string) =>
+      back && evaluateUpdate(back, new SemVer("1.2.0"), policy, numbers).updateAvailable;
+    expect(["1.2.0.6", "1.2.0.7", "1.2.0.8"].map(isOffered)).toEqual([true, false, true]);
   });
 
   test("does not go back from a version that another build still serves", () => {
