@@ -61,7 +61,8 @@ export class Rollout {
   readonly state = new Fact<RolloutState>("running");
   /** It has come to this step, at least. */
   step = 0;
-
+  /** It may have been completed, and stays at the last step whatever comes after that. */
+  mayBeAtLast = false;
   id = "";
 
   constructor(
@@ -73,7 +74,7 @@ export class Rollout {
 
   lastStep(nowMs: number): number {
     const passed = Math.floor((nowMs - this.startedAtMs) / (this.everySeconds * 1000));
-    return this.state.canBe("completed") ? this.steps.length - 1 : Math.min(passed, this.steps.length - 1);
+    return this.mayBeAtLast ? this.steps.length - 1 : Math.min(passed, this.steps.length - 1);
   }
   percentages(nowMs: number): number[] {
     const { state, steps, release } = this;

@@ -271,7 +271,10 @@ export const releaseOperations: Operation[] = [
     if (!rollout) return;
     const state = step.random.pick(["halted", "running", "completed"] as const);
     const request: [string, string, unknown] = ["PATCH", `${PATH}/rollouts/${rollout.id}`, { state }];
-    await change(step, `have a rollout ${state}`, request, [[rollout.state, state]]);
+    const couldBeAtLast = rollout.mayBeAtLast;
+    rollout.mayBeAtLast ||= state === "completed";
+    const { outcome } = await change(step, `have a rollout ${state}`, request, [[rollout.state, state]]);
+    if (outcome === "refused") rollout.mayBeAtLast = couldBeAtLast;
   }),
   onProduct("see a rollout", 0.7, async (step, product) => {
     const rollout = step.random.pick(product.rollouts);
