@@ -58,7 +58,8 @@ export const machine = {
   activity: () => {
     state.activity += 1;
   },
-  timerCount: () => state.timers.size,
+  /** Timers that run again and again. The others end by themselves. */
+  intervalCount: () => [...state.timers.values()].filter(({ everyMs }) => everyMs !== null).length,
   /** When the next timer is due, in milliseconds from now. */
   nextTimerMs: () => {
     let next = Number.POSITIVE_INFINITY;

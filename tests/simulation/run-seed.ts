@@ -110,8 +110,9 @@ class Run {
   #running = 0;
   #failure: unknown = null;
   #isCalm = false;
-  /** How many files were open before anything happened. */
+  /** How many files were open, and how many timers ran again and again, before anything happened. */
   #openAtRest = 0;
+  #intervalsAtRest = 0;
   #read = 0;
   #answers = 0;
   /** When a request was last sent or answered. */
@@ -168,6 +169,7 @@ class Run {
       await this.#proceed(createRandom(seed), Number.POSITIVE_INFINITY);
     }
     this.#openAtRest = disk.openCount();
+    this.#intervalsAtRest = machine.intervalCount();
     this.#isCalm = false;
     for (const step of steps ?? Array.from({ length }, (_, i) => i)) {
       this.step = step;
@@ -310,7 +312,10 @@ class Run {
     this.#model.checkEmails(arrived, calmFromMs);
     await this.#run(random, () => checkAll(step));
     const openCount = disk.openCount();
-    if (openCount !== this.#openAtRest) throw new Violation("files stay open", `${openCount} of ${this.#openAtRest}`);
+    if (openCount !== this.#openAtRest) throw new Violation("files stay open", `${openCount}, not ${this.#openAtRest}`);
+    const intervals = machine.intervalCount();
+    if (intervals !== this.#intervalsAtRest)
+      throw new Violation("timers go on", `${intervals}, not ${this.#intervalsAtRest}`);
   }
 
   /** Runs something beside the operations to its end. */
