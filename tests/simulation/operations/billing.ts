@@ -4,9 +4,15 @@ import { importOperations, runImport } from "./imports";
 import { hasSession, isIdentified, type Operation, onAccount, type Step, sawSession } from "./operation";
 import { buy, deliver, happen, transfer } from "./stores";
 
-/** An import of an account is repeated until it is known to have been made: after a deletion it would make another one. */
-const canRepeat = ({ id }: Account, { import: given, isLost }: ProviderEvent) =>
-  !isLost && (given?.audit !== "accounts_imported" || id === null);
+/**
+ * An import of an account is repeated until it is acknowledged. After a deletion it would make another account, and after
+ * a change of the email or the loss of the password it would be refused.
+ */
+function canRepeat(account: Account, { import: given, ...event }: ProviderEvent) {
+  const { id, exists, email, password } = account;
+  if (event.isLost || given?.audit !== "accounts_imported" || id === null) return !event.isLost;
+  return !event.isAcknowledged && exists.is(true) && email.is(account.emailNumber(0)) && !password.canBe(null);
+}
 
 const send = (step: Step, event: ProviderEvent) =>
   event.import ? runImport(step, event, event.import) : deliver(step, event);
@@ -19,7 +25,9 @@ export async function deliverRest(step: Step): Promise<void> {
     for (const event of step.random.shuffle(eventsOf(account)))
       if (canRepeat(account, event) && (!event.isAcknowledged || step.random.chance(0.1))) await send(step, event);
   for (const account of step.model.accounts)
-    for (const purchase of account.purchases) purchase.known = purchase.events.length;
+    for (const purchase of account.purchases)
+      if (purchase.events.every(({ isAcknowledged, isLost }) => isAcknowledged || isLost))
+        purchase.known = purchase.events.length;
 }
 
 const appSession = ({ liveSessions }: Account) => liveSessions.find(({ cookie }) => cookie === null);
