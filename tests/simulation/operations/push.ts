@@ -128,7 +128,7 @@ export function notifyAll(step: Step): Promise<void> {
 }
 
 async function cancel(step: Step, message: Message): Promise<void> {
-  const { works, sendAtMs } = message;
+  const { works } = message;
   const isSure = works.possible.length === 1;
   const wasCanceled = works.is(false);
   message.mayEnd();
@@ -144,7 +144,7 @@ async function cancel(step: Step, message: Message): Promise<void> {
   const isCanceled = answer.body.canceledAt !== null;
   if (isSure) isCanceled && !wasCanceled ? audit.done() : audit.refused();
   works.set(!isCanceled);
-  if (isCanceled && step.nowMs < sendAtMs - MINUTE_MS) message.isCanceledEarly = true;
+  if (isCanceled) message.canceledAtMs = Math.min(message.canceledAtMs, step.nowMs);
 }
 
 export function checkMessages({ model, faultCount }: Step): void {
@@ -189,9 +189,11 @@ export const pushOperations: Operation[] = [
   },
   {
     name: "cancel a message",
-    weight: 0.6,
+    weight: 0.8,
     start: (step) => {
-      const message = step.random.pick(step.model.messages.filter(({ id }) => id !== null).slice(-4));
+      const messages = step.model.messages.filter(({ id }) => id !== null);
+      const waiting = messages.filter(({ sendAtMs, works }) => sendAtMs > step.nowMs && works.canBe(true));
+      const message = step.random.pick(waiting.length > 0 ? waiting : messages.slice(-4));
       return message ? cancel(step, message) : null;
     },
   },
