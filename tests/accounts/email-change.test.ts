@@ -17,6 +17,7 @@ import {
   undoChange,
 } from "@/tests/support/email-change";
 import { mailbox } from "@/tests/support/mailbox";
+import { flashOf, submit } from "@/tests/support/web/forms";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PENDING = "/api/auth/email/change/pending";
@@ -273,6 +274,17 @@ test("the first owner undoes later changes too, and the later owners no longer u
   expect((await undoChange(undoFirst)).status).toBe(200);
   expect(await emailOfAccount(account.id)).toBe(account.email);
   expect((await undoChange(undoSecond)).status).toBe(400);
+});
+
+test("a change that was requested after the clock was set back is undone too", async () => {
+  const [account, later] = [await newVerified(), newEmail()];
+  await requestChange(account, newEmail());
+  const undo = await tokenTo(account.email, "email-change/undo");
+  clock.advance(-1_000);
+  await requestChange(account, later);
+  const confirm = await tokenTo(later, "email-change");
+  expect((await undoChange(undo)).status).toBe(200);
+  expect(flashOf(await submit("email-change/open", { token: confirm }))?.message).toBe("This link is no longer valid.");
 });
 
 test("a change can be undone until 7 days after its confirmation", async () => {

@@ -1,5 +1,6 @@
 import { NO_EMAIL_PROBLEM } from "../../auth/email-problem";
 import { hashEmailedToken, revokePasswordLinks } from "../../auth/emailed-token";
+import { cancelEmailChanges } from "../../auth/reserved-emails";
 import { removeTotpAndRecoveryCodesSince } from "../../auth/second-factor/factors";
 import { revokeAllSessions } from "../../auth/sessions/sessions";
 import type { Context, Tx } from "../../context";
@@ -52,6 +53,7 @@ async function restore(
   const { count } = await tx.emailChange.deleteMany({ where: { id } });
   if (count !== 1) throw new AppError("invalid_or_expired_token"); // used or replaced meanwhile
   await tx.emailChange.deleteMany({ where: { accountId, createdAt: { gte: createdAt } } });
+  await cancelEmailChanges(tx, now, accountId); // after the clock was set back, a later one seems earlier
   await revokeAllSessions(ctx, tx, now, accountId);
   await revokePasswordLinks(tx, accountId);
   await tx.verificationToken.deleteMany({ where: { accountId } });
