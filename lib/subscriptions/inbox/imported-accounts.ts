@@ -48,13 +48,14 @@ async function findUnlinked(db: Tx, which: { accountIds: string[] } | { events: 
 
 /**
  * Stores an event of type SUBSCRIBER_ALIAS for each imported account whose events arrived before the import: of the given
- * accounts, or named by the given events. Returns the events to apply. Idempotent.
+ * accounts, or named by the given events. Returns the events to apply, of given accounts also those that an import before
+ * could not apply. Idempotent.
  */
 export async function storeImportAliases(
   deps: Pick<Context, "db" | "dbNow" | "now">,
   which: Parameters<typeof findUnlinked>[1],
 ): Promise<(EventKey & { accountIds: string[] })[]> {
-  const stored: (EventKey & { accountIds: string[] })[] = [];
+  const aliases = "accountIds" in which ? await findUnapplied(deps.db, which.accountIds) : [];
   for (const { provider, accountId, appUserIds } of await findUnlinked(deps.db, which)) {
     const at = deps.now();
     const customers = [accountId, ...appUserIds];
@@ -62,9 +63,17 @@ export async function storeImportAliases(
       ...buildAliasEvent({ customers, occurredAt: at, environment: null, store: null }),
       appUserId: null,
     };
-    const key = { provider, eventId: `import:${newId()}` };
+    const key = { provider, eventId: `${IMPORT}${newId()}` };
     await storeEvent(deps, { ...key, event, payload: null, receivedAt: at });
-    stored.push({ ...key, accountIds: [accountId] });
+    aliases.push({ ...key, accountIds: [accountId] });
   }
-  return stored;
+  return aliases;
+}
+
+const IMPORT = "import:";
+
+function findUnapplied(db: Tx, accountIds: string[]) {
+  return db.$queryRaw<(EventKey & { accountIds: string[] })[]>`
+    SELECT provider, "eventId", ARRAY["accountId"::text] AS "accountIds" FROM "BillingEvent"
+    WHERE "accountId" = ANY(${uuidArray(accountIds)}) AND state = 'received' AND starts_with("eventId", ${IMPORT})`;
 }

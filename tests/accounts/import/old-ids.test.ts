@@ -4,6 +4,7 @@ import { pseudonymOf } from "@/lib/subscriptions/app-user-ids";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
+import { ctx } from "@/tests/support/context";
 import { billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
 
 /** PBKDF2 of "password". */
@@ -51,6 +52,20 @@ describe.each([
     expect(await isSubscribed(account)).toBe(true);
     await deliverOk(billingEvent("EXPIRATION", { app_user_id: id, aliases: [id] }));
   });
+});
+
+test("an import that is repeated links the purchases that the one before it could not", async () => {
+  const id = `old-${randomUUID()}`;
+  await deliverOk(purchaseOf(id));
+  const account = await importAccount({ externalId: id });
+  // The process ended after it had stored the link.
+  const { db } = ctx();
+  const state = { state: "received", processedAt: null, nextAttemptAt: new Date(Date.now() + 120_000) } as const;
+  await db.billingEvent.updateMany({ where: { accountId: account.id, type: "SUBSCRIBER_ALIAS" }, data: state });
+  await db.purchase.updateMany({ where: { accountId: account.id }, data: { accountId: null, appUserIds: [id] } });
+  expect(await isSubscribed(account)).toBe(false);
+  await importRecord({ email: account.email, externalId: id });
+  expect(await isSubscribed(account)).toBe(true);
 });
 
 test("an old id that is an email, which the inbox stores as a hash, belongs to the account before and after the import", async () => {
