@@ -129,7 +129,7 @@ function createPace(deps: Deps): (reference: Reference) => Promise<void> {
   return async ({ provider }) => {
     const startMs = Math.max(nextMs.get(provider) ?? 0, performance.now());
     nextMs.set(provider, startMs + sourceOf(deps, provider).intervalMs);
-    await delay(startMs - performance.now());
+    await delay(Math.max(startMs - performance.now(), 0));
   };
 }
 
