@@ -468,6 +468,7 @@ export function fakeStripe({ perSecond = 100 } = {}): FakeProvider & { events: J
     const period = { current_period_start: seconds(), current_period_end: seconds(nowMs() + endsInMs) };
     return { object: "list", data: [{ id: "si_1", object: "subscription_item", ...period, price }] };
   };
+  const priceOf = (id: string) => (found(subscriptions, id).items as ReturnType<typeof itemsOf>).data[0]?.price.id;
   const expire = (id: string) =>
     update(id, { status: "canceled", canceled_at: seconds(), ended_at: seconds() }, "deleted");
   const failure = (status: number, type: string, code: string): Reply => ({ status, body: { error: { type, code } } });
@@ -578,11 +579,11 @@ export function fakeStripe({ perSecond = 100 } = {}): FakeProvider & { events: J
       return { id, webhooks: [emit("checkout.session.completed", session)] };
     },
     change: {
-      renew: (id) => update(id, { items: itemsOf(MONTH_MS) }),
+      renew: (id) => update(id, { items: itemsOf(MONTH_MS, priceOf(id)) }),
       cancel: (id) => update(id, { cancel_at_period_end: true, canceled_at: seconds() }),
       upgrade: (id) => update(id, { items: itemsOf(MONTH_MS, "price_premium") }),
       expire,
-      fail: (id) => update(id, { status: "past_due", items: itemsOf(MONTH_MS) }),
+      fail: (id) => update(id, { status: "past_due", items: itemsOf(MONTH_MS, priceOf(id)) }),
     },
     refund: (id) => {
       const refunded = { refunded: true, amount_refunded: 1000 };
