@@ -26,7 +26,7 @@ export const isEmailReserved = async (tx: Tx, email: string, at: Date): Promise<
 export async function cancelEmailChanges(tx: Tx, now: Date, accountId: string): Promise<number> {
   const { count } = await tx.emailChange.updateMany({
     where: { accountId, confirmedAt: null, confirmExpiresAt: { gt: now } },
-    data: { confirmExpiresAt: now },
+    data: { confirmExpiresAt: new Date(0) }, // the clock may be set back
   });
   return count;
 }

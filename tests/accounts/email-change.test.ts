@@ -119,6 +119,16 @@ test("a link that was replaced, canceled or sent 24 hours ago no longer works", 
   expect(await pendingOf(token)).toBeNull();
 });
 
+test("a link that was replaced does not work after the clock was set back either", async () => {
+  const [account, email] = [await newVerified(), newEmail()];
+  await requestChange(account, email);
+  const replaced = await tokenTo(email, "email-change");
+  await requestChange(account, newEmail());
+  clock.advance(-60_000);
+  expect((await confirmChange(replaced, { token: account.token })).status).toBe(400);
+  expect(await emailOf(account.token)).toBe(account.email);
+});
+
 test("a link works in a session of its own account only: it cannot give a stranger's account one's email", async () => {
   const [stranger, victim, email] = [await newVerified(), await newVerified(), newEmail()];
   await requestChange(stranger, email);
