@@ -23,6 +23,8 @@ export type Import = {
   running: number;
   /** Whether what has changed has its event in the audit trail. */
   isAudited: boolean;
+  /** Whether all of it may be known already, by later events. */
+  mayBeKnown?: () => boolean;
   onDone: (results: readonly { status: string; accountId: string | null }[]) => void;
 };
 

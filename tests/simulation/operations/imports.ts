@@ -6,7 +6,7 @@ import { buyFromRevenueCat, deliver, later, productOf } from "./stores";
 
 const MONTH_MS = 30 * 86_400_000;
 
-function newImport(label: string, path: string, records: object[], given: Pick<Import, "audit" | "onDone">) {
+function newImport(label: string, path: string, records: object[], given: Omit<Import, "running" | "isAudited">) {
   const body = records.map((record) => JSON.stringify(record)).join("\n");
   const headers = { "content-type": "application/x-ndjson" };
   const request = () => ({ path, body, headers, operator: "sim" });
@@ -28,8 +28,8 @@ export async function runImport(step: Step, event: ProviderEvent, given: Import)
   const refused = results.find(({ status }) => status === "refused" || status === "failed");
   if (refused) throw new Violation("import is refused", `${event.label}: ${JSON.stringify(refused)}`);
   const isChange = results.some(({ status }) => status === "created" || status === "updated");
-  // Who finds nothing to change knows that an earlier attempt has made the change, with its event.
-  if (isChange || (!given.isAudited && isAlone)) {
+  // Who finds nothing to change knows that an earlier attempt has made the change, with its event, unless it was known.
+  if (isChange || (!given.isAudited && isAlone && !given.mayBeKnown?.())) {
     audit.done();
     given.isAudited = true;
   } else if (given.isAudited) audit.refused();
@@ -83,6 +83,7 @@ export const importOperations: Operation[] = [
     const path = "/api/admin/billing/import?from=csv";
     const event = newImport(`import purchases of ${account.name}`, path, records, {
       audit: "billing_imported",
+      mayBeKnown: () => purchases.every(({ events }) => events.length > 1),
       onDone: () => {},
     });
     for (const purchase of purchases) purchase.events.push(event);
