@@ -97,14 +97,12 @@ async function unlink(step: Step, session: Session): Promise<void> {
   // They are listed in the order in which they were linked.
   const identity = sure.length === may.length ? sure[index] : undefined;
   if (!identity) return;
-  const { json, saw } = await prove(step, session);
+  const { saw } = await prove(step, session, { hasBody: false });
   const restore = step.remember([...account.access, identity]);
   identity.mayEnd();
   account.mayEndOthers(session);
-  const answer = await step.send(`unlink one of ${label}`, "DELETE", `/api/auth/identities/${ids[index]?.id}`, {
-    token,
-    json,
-  });
+  const path = `/api/auth/identities/${ids[index]?.id}`;
+  const answer = await step.send(`unlink one of ${label}`, "DELETE", path, { token });
   saw(answer);
   restore(answer);
   if (answer.outcome !== "done") return;
