@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { operation } from "../../operation";
+import { ifMissing } from "../../platform/files/durable";
 import { readMirrorState } from "../../platform/http/health";
 import { isAccessible, type ReleaseReader } from "../access";
 import { READS } from "../publishing/operations";
@@ -67,7 +68,8 @@ async function verifyMirror(
   const result: CheckedMirror = { valid: 0, problems: [], next: null };
   const startedMs = performance.now();
   for (const [i, path] of paths.entries()) {
-    const sha256 = listed.has(path) ? await read(digest(store.read(path))) : null;
+    const reading = listed.has(path) ? digest(store.read(path)).catch(ifMissing(null)) : null;
+    const sha256 = reading && (await read(reading));
     const problem = problemOf(sha256, expected.get(path), offered);
     if (problem === null) result.valid++;
     else result.problems.push({ path, problem });
@@ -91,7 +93,7 @@ function expectedOn({ catalog, config, now }: Deps): { expected: Map<string, str
 }
 
 function problemOf(sha256: string | null, expected: string | undefined, offered: ReadonlySet<string>): string | null {
-  if (sha256 === null) return "is missing";
+  if (sha256 === null) return expected === undefined ? null : "is missing"; // it may be removed meanwhile
   if (expected === undefined) return offered.has(sha256) ? null : "is not of the catalog";
   return sha256 === expected ? null : "differs from the catalog";
 }

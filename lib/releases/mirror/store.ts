@@ -108,9 +108,7 @@ function createFolderStore(root: string): MirrorStore {
   return {
     list: async () => {
       await removeAbandoned(path.join(root, UNFINISHED));
-      const folder = path.join(root, MIRROR_FOLDER);
-      const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(ifMissing([]));
-      const files = entries.filter((entry) => !entry.isDirectory()).map((one) => path.join(one.parentPath, one.name));
+      const files = await filesBelow(path.join(root, MIRROR_FOLDER));
       const found = await Promise.all(
         files.map(async (file) => [file, await statOf(file).catch(ifMissing(null))] as const),
       );
@@ -143,6 +141,16 @@ function createFolderStore(root: string): MirrorStore {
       await inTurn(() => removeEmpty(path.dirname(at)));
     },
   };
+}
+
+/** Folders may be removed meanwhile. */
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(ifMissing([]));
+  const files = entries.map((entry) => {
+    const place = path.join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(place) : [place];
+  });
+  return (await Promise.all(files)).flat();
 }
 
 /** What processes that were killed have left behind. Others may be writing. */
