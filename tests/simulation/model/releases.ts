@@ -73,7 +73,7 @@ export class Rollout {
   ) {}
 
   lastStep(nowMs: number): number {
-    const passed = Math.floor((nowMs - this.startedAtMs) / (this.everySeconds * 1000));
+    const passed = Math.max(0, Math.floor((nowMs - this.startedAtMs) / (this.everySeconds * 1000)));
     return this.mayBeAtLast ? this.steps.length - 1 : Math.min(passed, this.steps.length - 1);
   }
   percentages(nowMs: number): number[] {
@@ -141,7 +141,10 @@ export class Product {
       }
       if (!release.isOffered()) continue;
       if (least >= reach.included && rollouts < MAX_ROLLOUTS)
-        throw new Violation("release is not offered", `${release.id} to ${client.id}, but ${offered?.id ?? "nothing"}`);
+        throw new Violation(
+          "release is not offered",
+          `${release.id} at ${least} % to ${client.id}, included at ${reach.included} %, but ${offered?.id ?? "nothing"}`,
+        );
       if (rollouts < MAX_ROLLOUTS) reach.excluded = Math.max(reach.excluded, least);
       rollouts += 1;
     }
