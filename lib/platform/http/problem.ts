@@ -16,8 +16,8 @@ const RETRY_AFTER_SECONDS = {
 } as const;
 
 /**
- * The error that the client gets: an AppError itself, 503 for an unavailable database, 507 for a full disk, 401 if the account was deleted
- * during the request, and otherwise 500 without details.
+ * The error that the client gets: an AppError itself, 503 for an unavailable database, 507 for a full disk, 401 if the
+ * account was deleted during the request, and otherwise 500 without details.
  */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error;
