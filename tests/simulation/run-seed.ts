@@ -268,6 +268,7 @@ class Run {
     if (disk.isFull() && random.chance(0.15)) {
       this.note("  the disk has space again");
       disk.free();
+      this.#world.faults += 1; // a transaction that began before cannot write
     } else if (random.chance(diskChance)) {
       disk.fill(random.pick(FREE_BYTES));
       this.#happens("all", "disk full");
