@@ -8,7 +8,7 @@ import {
   sessionResponse,
   signedOutResponse,
 } from "../auth/sessions/session-response";
-import { Reauthenticated, reauthenticate, StepUpProof } from "../auth/step-up";
+import { Reauthenticated, reauthenticate, STEP_UP_ERRORS, StepUpProof } from "../auth/step-up";
 import { type Declared, operation } from "../operation";
 import { jsonFile, RouteResponse } from "../platform/http-message";
 import { deleteAccount } from "./delete-account";
@@ -98,7 +98,7 @@ export const accountOperations = {
       "Deletes the account with its sessions, devices and identities, and emails its owner. Requires the password; after several wrong ones, each further attempt must wait. An account without a password requires a sign-in within the last ten minutes instead. Apple is asked to revoke the access that a sign-in with Apple gave. Store subscriptions continue until they are canceled in the store.",
     session: true,
     body: DeleteAccount,
-    errors: ["last_admin", "reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
+    errors: ["last_admin", ...STEP_UP_ERRORS],
     examples: {
       "With a password": { confirm: "DELETE", password: CREDENTIALS.password },
       "Without a password": { confirm: "DELETE" },
@@ -245,7 +245,7 @@ export const accountOperations = {
       "Changes the password. Requires the current password in `password`; an account without one sets its first password after a recent authentication. Ends all other sessions and their devices, and emails the owner. The bearer token of the request ends too: the response has its successor, and a cookie is replaced. With `keepOtherSessions` nothing ends.",
     session: true,
     body: ChangePassword,
-    errors: ["reauthentication_required", "rate_limited", "overloaded"],
+    errors: STEP_UP_ERRORS,
     examples: {
       "With the current password": { password: CREDENTIALS.password, newPassword },
       "Other sessions stay": { password: CREDENTIALS.password, newPassword, keepOtherSessions: true },
@@ -277,7 +277,7 @@ export const accountOperations = {
       "Authenticates the user of the session again. For the next ten minutes, the session may delete or export the account, change how it signs in, and do whatever else requires a recent authentication. Wrong passwords are limited as in a sign-in. An account without a password and a passkey signs in again instead.",
     session: true,
     body: StepUpProof,
-    errors: ["reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
+    errors: STEP_UP_ERRORS,
     examples: { "With a password": { password: CREDENTIALS.password }, "With a passkey": { passkey: ASSERTION } },
     response: {
       description: "The session is authenticated as of now.",

@@ -30,6 +30,8 @@ export const StepUpProof = z.object({
   ),
 });
 export type StepUpProof = z.infer<typeof StepUpProof>;
+/** The codes that a proof can be answered with. */
+export const STEP_UP_ERRORS = ["reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"] as const;
 
 /** A session's authentication after it was renewed. */
 export const Reauthenticated = z.object({

@@ -1,4 +1,5 @@
 import { CREDENTIALS, PENDING_EMAIL, USER } from "../../auth/examples";
+import { STEP_UP_ERRORS } from "../../auth/step-up";
 import { operation } from "../../operation";
 import { confirmEmailChange } from "./confirm";
 import { cancelEmailChange, findPendingEmailChange, requestEmailChange } from "./request";
@@ -20,7 +21,7 @@ export const emailChangeOperations = {
       "Emails a link to the new email that confirms the change within 24 hours. A verified old email gets a link that undoes the change, until 7 days after its confirmation. Requires a recent authentication. Replaces a pending change. The response is the same whether or not the new email has an account; in that case its owner gets a notice instead.",
     session: true,
     body: RequestEmailChange,
-    errors: ["reauthentication_required", "rate_limited", "overloaded"],
+    errors: STEP_UP_ERRORS,
     examples: {
       "With the password": { email: PENDING_EMAIL.email, password: CREDENTIALS.password },
       "After a recent authentication": { email: PENDING_EMAIL.email },

@@ -41,7 +41,7 @@ import {
 import { issueSession } from "../../auth/sessions/issue-session";
 import { chooseTransport, sessionResponse } from "../../auth/sessions/session-response";
 import type { Transport } from "../../auth/sessions/sessions";
-import { StepUpProof } from "../../auth/step-up";
+import { STEP_UP_ERRORS, StepUpProof } from "../../auth/step-up";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { operation } from "../../operation";
@@ -87,7 +87,7 @@ export const factorOperations = {
     description:
       "Requires a sign-in with a second factor within the last ten minutes, or a proof in the body. The old codes stop working. Emails the owner.",
     ...STEP_UP,
-    errors: ["no_second_factor", "reauthentication_required", "rate_limited", "overloaded"],
+    errors: ["no_second_factor", ...STEP_UP_ERRORS],
     examples: { "After a recent sign-in": {}, "With a proof": { password: CREDENTIALS.password, code: "492039" } },
     response: {
       description: "The new codes, which are shown this once.",
@@ -104,7 +104,7 @@ export const factorOperations = {
     summary: "Start to add an authenticator app",
     description: `${REQUIRES_STEP_UP} The secret has no effect until its first code is confirmed, within ten minutes.`,
     ...STEP_UP,
-    errors: ["factor_exists", "reauthentication_required", "rate_limited", "overloaded"],
+    errors: ["factor_exists", ...STEP_UP_ERRORS],
     examples: { "After a recent sign-in": {}, "With a password": { password: CREDENTIALS.password } },
     response: {
       status: 201,
@@ -128,7 +128,7 @@ export const factorOperations = {
     summary: "Remove the authenticator app",
     description: `${REQUIRES_STEP_UP} The recovery codes stop working, too. Emails the owner.`,
     ...STEP_UP,
-    errors: ["not_found", "reauthentication_required", "rate_limited", "overloaded"],
+    errors: ["not_found", ...STEP_UP_ERRORS],
     examples: { "After a recent sign-in": {}, "With a code": { code: "492039" } },
     response: { description: "Sign-ins no longer need a second factor.", schema: null },
     run: ({ ctx, principal, body, caller }) => removeTotp(ctx, principal, body, caller),
@@ -221,7 +221,7 @@ export const passkeyOperations = {
     ...STEP_UP,
     body: RequestPasskey,
     limit: "passkeyOptionsByAccount",
-    errors: ["reauthentication_required", "passkey_invalid", "rate_limited", "overloaded"],
+    errors: STEP_UP_ERRORS,
     examples: {
       "After a recent sign-in": {},
       "With the password": { password: "correct horse battery staple" },
