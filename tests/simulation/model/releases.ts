@@ -54,6 +54,9 @@ export class Release {
   }
 }
 
+/** By how much the clock may have been set back. */
+const CLOCK_MS = 1_000;
+
 type RolloutState = "running" | "halted" | "completed";
 
 /** A schedule of percentages. */
@@ -73,7 +76,8 @@ export class Rollout {
   ) {}
 
   lastStep(nowMs: number): number {
-    const passed = Math.max(0, Math.floor((nowMs - this.startedAtMs) / (this.everySeconds * 1000)));
+    const passedMs = Math.max(0, nowMs + CLOCK_MS - this.startedAtMs);
+    const passed = Math.floor(passedMs / (this.everySeconds * 1000));
     return this.mayBeAtLast ? this.steps.length - 1 : Math.min(passed, this.steps.length - 1);
   }
   percentages(nowMs: number): number[] {
