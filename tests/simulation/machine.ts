@@ -40,7 +40,7 @@ const state = {
 export const machine = {
   /** The process whose code runs now. */
   process: (): { isAlive: boolean; clockOffMs: number } | undefined => undefined,
-  /** Waits a little on the real clock: for what Node does on its threads that cannot be counted. */
+  /** Waits a little on the real clock: for a database server, which has its own. */
   linger: () => new Promise<void>((resolve) => real.setTimeout(resolve, 2)),
   realNowMs: () => real.performanceNow(),
   nowMs: () => EPOCH_MS + Math.floor(state.elapsedMs) + state.stepMs + (machine.process()?.clockOffMs ?? 0),

@@ -199,9 +199,10 @@ async function runSeeds(): Promise<number> {
     if (options.twice) {
       const { hash: again, trace } = await prepared.run(seed, keep, length, true);
       const line = result.trace.findIndex((text, i) => text !== trace[i]);
-      if (again !== hash)
+      if (again !== hash) {
         print(`seed ${seed} has another trace the second time:\n- ${result.trace[line]}\n+ ${trace[line]}`);
-      if (again !== hash) totals.failures += 1;
+        totals.failures += 1;
+      }
     }
     if (options.trace) print(result.trace.join("\n"));
     if (!failure) return;

@@ -1,4 +1,5 @@
 import type { SemVer } from "semver";
+import { perObject } from "../../platform/per-object";
 import type { Snapshot } from "../catalog/snapshot";
 import type { Release } from "../schema";
 import { compareWithInstalled } from "./installed-version";
@@ -18,12 +19,11 @@ export type SupportPolicy = {
 };
 
 /** Policies by release and selector. A new catalog has new `Release` objects, so old policies are collected. */
-const cachedPolicies = new WeakMap<Release, Map<string, SupportPolicy>>();
+const policiesOf = perObject((_release: Release) => new Map<string, SupportPolicy>());
 
 /** The policy of an update to `release`. What a release says about older versions also holds for later ones. */
 export function supportPolicyOf(snapshot: Snapshot, selector: ReleaseSelector, release: Release): SupportPolicy {
-  const policies = cachedPolicies.get(release) ?? new Map<string, SupportPolicy>();
-  cachedPolicies.set(release, policies);
+  const policies = policiesOf(release);
   const key = `${selector.architecture} ${selector.channel}`;
   const known = policies.get(key);
   if (known) return known;

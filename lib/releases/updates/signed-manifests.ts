@@ -10,14 +10,11 @@ import { findStoredFile } from "./stored-files";
 /** The feed's base URL, for the paths of the files. */
 const BASE = "https://feed.invalid/api/updates/product/channel/";
 
-const manifests = new WeakMap<SignedManifest, UpdateManifest>();
+const parsedManifestOf = perObject(({ text }: SignedManifest): UpdateManifest => parseUpdateManifest(text));
 
 /** The signed manifest of a release, which was checked when the catalog was loaded; null: it has none. */
 export function manifestOf({ signedDocuments: { electron } }: Release): UpdateManifest | null {
-  if (!electron) return null;
-  const manifest = manifests.get(electron) ?? parseUpdateManifest(electron.text);
-  manifests.set(electron, manifest);
-  return manifest;
+  return electron ? parsedManifestOf(electron) : null;
 }
 
 /**
@@ -124,21 +121,17 @@ export function withheldUpdaters(snapshot: Snapshot, release: Release): SignedUp
 }
 
 /** By the releases of a catalog: a new one has a new array. */
-const installed = new WeakMap<readonly Release[], Map<string, string>>();
+const installedManifestsOf = perObject((releases: readonly Release[]) => {
+  const signed = releases.filter(({ signedDocuments }) => signedDocuments.electron).reverse(); // the first one counts
+  return new Map(signed.map((release) => [keyOf(release), release.signedDocuments.electron?.text ?? ""]));
+});
+
+type Target = Pick<Release, "product" | "platform" | "version">;
+const keyOf = ({ product, platform, version }: Target) => `${product} ${platform} ${formatVersion(version)}`;
 
 /** The signed manifest of a version that may have been withdrawn since. */
-export function findInstalledManifest(
-  { releases }: Snapshot,
-  target: Pick<Release, "product" | "platform" | "version">,
-): string | undefined {
-  const keyOf = ({ product, platform, version }: typeof target) => `${product} ${platform} ${formatVersion(version)}`;
-  const index = () => {
-    const signed = releases.filter(({ signedDocuments }) => signedDocuments.electron).reverse(); // the first one counts
-    return new Map(signed.map((release) => [keyOf(release), release.signedDocuments.electron?.text ?? ""]));
-  };
-  const known = installed.get(releases) ?? index();
-  installed.set(releases, known);
-  return known.get(keyOf(target));
+export function findInstalledManifest({ releases }: Snapshot, target: Target): string | undefined {
+  return installedManifestsOf(releases).get(keyOf(target));
 }
 
 /** Whether electron-updater itself rejects a release that needs a newer system: a signed manifest has its own minimum. */

@@ -1,4 +1,5 @@
 import { AppError } from "../../errors";
+import { perObject } from "../../platform/per-object";
 import type { Caching } from "../../platform/response-content";
 import { groupBy, type Snapshot } from "../catalog/snapshot";
 import type { UpdateParams } from "../http-schema";
@@ -10,7 +11,7 @@ export type FoundFile = { release: Release; artifact: ServedFile; caching: Cachi
 type Entry = Pick<FoundFile, "release" | "artifact">;
 
 /** The files of each product by name. A new catalog has a new index. */
-const indexes = new WeakMap<Snapshot, Map<string, Entry[]>>();
+const indexOf = perObject(indexFiles);
 
 /** `1.2.0/windows-x64/Setup.exe`: electron-updater reads the architecture in this path, and replaces the version. */
 export function storedFilePath(
@@ -72,9 +73,7 @@ function isTarget({ platform, architecture }: Release, target: string): boolean 
 }
 
 function entriesOf(snapshot: Snapshot, product: string, fileName: string): readonly Entry[] {
-  const index = indexes.get(snapshot) ?? indexFiles(snapshot);
-  indexes.set(snapshot, index);
-  return index.get(keyOf(product, fileName)) ?? [];
+  return indexOf(snapshot).get(keyOf(product, fileName)) ?? [];
 }
 
 function indexFiles({ releasesByVersion }: Snapshot): Map<string, Entry[]> {

@@ -3,6 +3,7 @@ import { TrustedRoot } from "@sigstore/protobuf-specs";
 import { type Signer, type TrustMaterial, toSignedEntity, toTrustMaterial, Verifier } from "@sigstore/verify";
 import { z } from "zod";
 import type { TrustedRootDocument } from "../../../platform/config/sigstore";
+import { perObject } from "../../../platform/per-object";
 // trusted_root.json of https://tuf-repo-cdn.sigstore.dev, as @sigstore/tuf 5.0.1 has it in seeds.json.
 import publicGoodRoot from "./public-good-root.json" with { type: "json" };
 
@@ -118,13 +119,7 @@ function removeForeignSignatures({ verificationMaterial }: Bundle, { tlogs }: Tr
   }
 }
 
-const trusted = new WeakMap<TrustedRootDocument, TrustMaterial>();
-
-function trustOf(root: TrustedRootDocument): TrustMaterial {
-  const trust = trusted.get(root) ?? toTrustMaterial(TrustedRoot.fromJSON(root));
-  trusted.set(root, trust);
-  return trust;
-}
+const trustOf = perObject((root: TrustedRootDocument): TrustMaterial => toTrustMaterial(TrustedRoot.fromJSON(root)));
 
 function identityOf({ identity }: Signer): BuildIdentity {
   const values = new Map(identity?.oids?.map(({ oid, value }) => [oid?.id.join("."), value]));
