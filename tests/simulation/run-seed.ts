@@ -4,7 +4,7 @@ import { Instances, type Server } from "./instances";
 import { machine } from "./machine";
 import { Violation } from "./model/fact";
 import { Model } from "./model/model";
-import { checkAll, finishAll, look, operations, readEmails, setUp } from "./operations/all";
+import { checkAll, domains, finishAll, look, readEmails, setUp } from "./operations/all";
 import { type Operation, Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
 import { type Port, World } from "./world";
@@ -51,19 +51,27 @@ type Plan = {
   clockChance: number;
 };
 
-const planOf = (random: Random): Plan => ({
-  concurrency: random.pick([1, 1, 1, 2, 3, 5]),
-  faultChance: random.pick([0, 0.002, 0.01, 0.05]),
-  networkChance: random.pick([0, 0.05, 0.3]),
-  crashChance: random.pick([0, 0, 0.0005, 0.001]),
-  // Some operations often and others never ("swarm testing", Groce et al. 2012): what happens only between two of them is soon seen.
-  operations: operations.map((operation) => ({
-    ...operation,
-    weight: operation.weight * (operation.name === "register" ? 1 : random.pick([0, 0.3, 1, 3])),
-  })),
-  diskChance: random.pick([0, 0, 0, 0.02]),
-  clockChance: random.pick([0, 0, 0, 0.02]),
-});
+/** How much less often a seed that is about one domain does what is of others. */
+const OUT_OF_FOCUS = 0.1;
+
+function planOf(random: Random): Plan {
+  /** The domain that most operations are of: null for all alike. */
+  const focus = random.pick([null, null, ...domains]);
+  return {
+    concurrency: random.pick([1, 1, 1, 2, 3, 5]),
+    faultChance: random.pick([0, 0.002, 0.01, 0.05]),
+    networkChance: random.pick([0, 0.05, 0.3]),
+    crashChance: random.pick([0, 0, 0.0005, 0.001]),
+    // Some operations often and others never ("swarm testing", Groce et al. 2012): what happens only between two of them is soon seen.
+    operations: domains.flatMap((operations) => {
+      const share = !focus || operations === focus ? 1 : OUT_OF_FOCUS;
+      const factorOf = (name: string) => (name === "register" ? 1 : share * random.pick([0, 0.3, 1, 3]));
+      return operations.map((one) => ({ ...one, weight: one.weight * factorOf(one.name) }));
+    }),
+    diskChance: random.pick([0, 0, 0, 0.02]),
+    clockChance: random.pick([0, 0, 0, 0.02]),
+  };
+}
 /** How much more often the process ends after an answer than elsewhere: what was acknowledged could be lost there. */
 const CRASHES_AFTER_ANSWERS = 10;
 /** How many operations a step tries before it does nothing: most need something that others have made. */

@@ -18,20 +18,14 @@ import { checkReleases, releaseOperations, setUpReleases } from "./releases";
 import { sessionOperations } from "./sessions";
 import { updateOperations } from "./updates";
 
-export const operations: Operation[] = [
-  ...raceOperations,
-  ...accountOperations,
-  ...codeOperations,
-  ...factorOperations,
-  ...passkeyOperations,
-  ...providerOperations,
-  ...linkOperations,
-  ...sessionOperations,
-  ...billingOperations,
-  ...operatorOperations,
-  ...pushOperations,
-  ...releaseOperations,
-  ...updateOperations,
+/** Operations that have to do with each other. */
+export const domains: Operation[][] = [
+  [...raceOperations, ...accountOperations, ...codeOperations, ...linkOperations, ...sessionOperations],
+  [...factorOperations, ...passkeyOperations, ...providerOperations],
+  billingOperations,
+  operatorOperations,
+  pushOperations,
+  [...releaseOperations, ...updateOperations],
 ];
 
 const DELETED = /account was deleted/;
