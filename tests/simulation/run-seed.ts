@@ -4,7 +4,7 @@ import { Instances, type Server } from "./instances";
 import { machine } from "./machine";
 import { Violation } from "./model/fact";
 import { Model } from "./model/model";
-import { checkAll, domains, finishAll, look, readEmails, setUp } from "./operations/all";
+import { checkAll, checkLater, domains, finishAll, look, readEmails, setUp } from "./operations/all";
 import { type Operation, Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
 import { type Port, World } from "./world";
@@ -29,6 +29,8 @@ export type SeedResult = {
 };
 
 const SECOND_MS = 1_000;
+const HOUR_MS = 3_600 * SECOND_MS;
+const DAY_MS = 24 * HOUR_MS;
 /** What is free on a disk that is full: below 64 MB the service refuses writes. */
 const FREE_BYTES = [0, 0, 20, 70].map((megabytes) => megabytes * 2 ** 20);
 /** By how much the clock is set forth or back: less than what lies between two events of a store. */
@@ -38,7 +40,7 @@ const NETWORK: ReadonlySet<Port> = new Set(["mail", "push", "fetch"]);
 const DRAIN_SECONDS = [31, 31, 61, 301, 601, 1_201, 3_601, 3_601, 7_201, 21_601, 43_201];
 
 /** How long a request may take. */
-const REQUEST_LIMIT_MS = 3_600 * SECOND_MS;
+const REQUEST_LIMIT_MS = HOUR_MS;
 
 /** What a seed decides for its whole run. */
 type Plan = {
@@ -49,6 +51,10 @@ type Plan = {
   operations: Operation[];
   diskChance: number;
   clockChance: number;
+  /** How long passes at most when time passes. */
+  longestSeconds: number;
+  /** How many days after all of it everything is looked up again; 0: it is not. */
+  laterDays: number;
 };
 
 /** How much less often a seed that is about one domain does what is of others. */
@@ -70,6 +76,8 @@ function planOf(random: Random): Plan {
     }),
     diskChance: random.pick([0, 0, 0, 0.02]),
     clockChance: random.pick([0, 0, 0, 0.02]),
+    longestSeconds: random.pick([600, 600, 7_200]),
+    laterDays: random.pick([0, 0, 1, 100]),
   };
 }
 /** How much more often the process ends after an answer than elsewhere: what was acknowledged could be lost there. */
@@ -294,7 +302,7 @@ class Run {
   }
 
   async #passTime(random: Random): Promise<void> {
-    const ms = random.pick([1, 10, 60, 600]) * SECOND_MS * random.float();
+    const ms = random.pick([1, 10, 60, this.#plan.longestSeconds]) * SECOND_MS * random.float();
     this.note("time passes");
     // Transactions and leases may take too long.
     if (this.#running > 0 || this.#world.gates.length > 0) this.#world.faults += 1;
@@ -320,11 +328,25 @@ class Run {
     const arrived = this.#world.outbox.map(({ email }) => email);
     this.#model.checkEmails(arrived, calmFromMs);
     await this.#run(random, () => checkAll(step));
+    if (this.#world.followMs === 0) await this.#later(random);
     const openCount = disk.openCount();
     if (openCount !== this.#openAtRest) throw new Violation("files stay open", `${openCount}, not ${this.#openAtRest}`);
     const intervals = machine.intervalCount();
     if (intervals !== this.#intervalsAtRest)
       throw new Violation("timers go on", `${intervals}, not ${this.#intervalsAtRest}`);
+  }
+
+  /** The clock goes on by days at once, and then for some hours: what runs hourly removes what has expired. */
+  async #later(random: Random): Promise<void> {
+    const { laterDays } = this.#plan;
+    if (laterDays === 0) return;
+    machine.setClock(laterDays * DAY_MS);
+    this.note(`${laterDays} days pass`);
+    for (let hours = 0; hours < 3; hours++) {
+      await this.#world.pass(HOUR_MS);
+      await this.#proceed(random, Number.POSITIVE_INFINITY);
+    }
+    await this.#run(random, () => checkLater(this.#newStep(random), laterDays));
   }
 
   /** Runs something beside the operations to its end. */

@@ -32,6 +32,14 @@ const BASE_URL = "https://sim.example.com";
 /** The APIs of Stripe, Paddle and the App Store. */
 const BILLING_API_URL = "https://billing.example.com";
 
+const DAY_MS = 86_400_000;
+/** What is removed at the latest a day after it has expired. */
+const EXPIRING = [
+  ...["Session", "SignInThrottle", "RecognizedClient", "PasswordResetToken", "Invitation", "VerificationToken"],
+  ...["SignInChallenge", "TotpFactor", "PasskeyChallenge", "EmailChange", "AuthorizationCode", "DeviceCode"],
+  ...["IdempotentRequest", "UsedIdToken", "RateLimitCounter"],
+];
+
 const OAUTH_CLIENTS = [
   { id: "desktop", name: "Desktop", redirectUris: ["com.example.sim:/callback"] },
   { id: "cli", name: "CLI", redirectUris: [] },
@@ -299,6 +307,14 @@ export class World {
       + (SELECT count(*) FROM "PushBroadcast" WHERE "endedAt" IS NULL)
       + (SELECT count(*) FROM "PushDelivery" WHERE state IN ('queued', 'sending')) + (SELECT count(*) FROM "QueuedPush") AS count`;
     return Number(row?.count);
+  }
+
+  /** The tables in which something has been expired for more than two days. */
+  async expiredTables(): Promise<string[]> {
+    const before = new Date(machine.nowMs() - 2 * DAY_MS);
+    const counts = EXPIRING.map((table) => `SELECT '${table}' AS "table" FROM "${table}" WHERE "expiresAt" < $1`);
+    const rows = await this.context.db.$queryRawUnsafe<{ table: string }[]>(counts.join(" UNION "), before);
+    return rows.map(({ table }) => table);
   }
 
   /** Sends a request to the service, by the handler of its route. */

@@ -13,7 +13,7 @@ export class Session extends Usable {
   /** When its owner was authenticated at the latest, and whether perhaps by two factors. */
   authenticatedAtMs = Number.POSITIVE_INFINITY;
   hasTwoFactors = true;
-  /** A change of the password had no answer: devices may have moved to a session that nobody knows. */
+  /** A change of the password has no answer yet, or never will: devices may have moved to a session that nobody knows. */
   mayHaveSuccessor = false;
 
   constructor(

@@ -31,6 +31,9 @@ export const domains: Operation[][] = [
 const DELETED = /account was deleted/;
 /** How long a link that sets a password works after its email was made. */
 const RESET_LINK_MS = 30 * 60_000;
+/** The longest life of a session, and of any code or link. */
+const MAX_SESSION_DAYS = 90;
+const MAX_CODE_DAYS = 8;
 const RECEIVER = "https://hooks.example.com/all";
 
 /** What an operator sets up before anything happens. */
@@ -99,6 +102,17 @@ export async function checkAll(step: Step): Promise<void> {
     model.sawAudit(type, audited.get(type) ?? 0);
   checkDeliveries(step);
   checkMessages(step);
+}
+
+/** So many days after all of it: what expires works no more and is removed, and what is kept is there. */
+export async function checkLater(step: Step, days: number): Promise<void> {
+  for (const { sessions, devices, codes } of step.model.accounts) {
+    if (days > MAX_SESSION_DAYS) for (const one of [...sessions, ...devices]) one.end();
+    for (const code of codes) days > MAX_CODE_DAYS ? code.end() : code.mayEnd();
+  }
+  await checkAll(step);
+  const [table] = await step.world.expiredTables();
+  if (table) throw new Violation("expired data is kept", table);
 }
 
 /** Looks at something of an account after something has happened to it: most often at what may have ended. */

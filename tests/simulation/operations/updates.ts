@@ -14,7 +14,10 @@ async function checkForUpdates(step: Step, product: Product, client: Client, isD
   const query = `product=${product.name}&platform=${platform}&architecture=${architecture}&channel=${channel}&clientId=${id}`;
   const answer = await step.send(`check for updates of ${product.name}`, "GET", `/api/version?${query}`);
   if (answer.outcome === "unknown" || product.changes !== changes) return;
-  if (answer.outcome === "refused" && answer.body?.code !== "release_not_found")
+  // A product is known by its releases.
+  const isKnown = product.releases.some(({ exists }) => exists.is(true));
+  const isNone = answer.body?.code === "release_not_found" || (!isKnown && answer.body?.code === "invalid_query");
+  if (answer.outcome === "refused" && !isNone)
     throw new Violation("update check is refused", `${query}: ${answer.body?.code}`);
   const offered = answer.outcome === "done" ? answer.body : null;
   const release = offered && step.model.catalog.find(product.name, target, offered.channel, offered.version);
