@@ -52,14 +52,27 @@ export async function openGuardedCatalog(deps: Deps): Promise<{ catalog: Catalog
   let products = await readMirrors(deps);
   let written = products === null ? "" : JSON.stringify(products);
   let known = "";
-  let guarded: { base: Snapshot; products: Products | null; snapshot: Snapshot } | null = null;
+  let guarded: (Guarded & { base: Snapshot; products: Products | null }) | null = null;
+  let reported = "";
   const current = (): Snapshot | null => {
     const base = catalog.current();
     if (!base || (products !== null && Object.keys(products).length === 0)) return base;
     if (guarded?.base !== base || guarded.products !== products) {
-      guarded = { base, products, snapshot: withoutUnadmitted(base, products, log) };
+      guarded = { base, products, ...withoutUnadmitted(base, products) };
     }
     return guarded.snapshot;
+  };
+  /** Logs once what is left out. While a release is being removed, its admission goes first: so not as soon as it is left out. */
+  const report = () => {
+    const refused = current() === guarded?.snapshot ? guarded.refused : [];
+    if (refused.join() === reported) return;
+    reported = refused.join();
+    if (refused.length === 0) return;
+    const examples = refused.slice(0, MAX_LOGGED_EXAMPLES);
+    log.error(
+      { releases: refused.length, examples },
+      "releases left out of the catalog: their policy did not admit them",
+    );
   };
   const inTurn = pLimit(1); // or an older answer could replace a newer one
   const reload = async () => {
@@ -80,10 +93,11 @@ export async function openGuardedCatalog(deps: Deps): Promise<{ catalog: Catalog
       log.warn({ err: error }, "release policies could not be read: the last known ones stay"),
     );
     await catalog.refresh();
+    report();
   };
   return {
     catalog: { ...catalog, current, refresh: refreshAll },
-    policies: { refresh, admissionOf: (release) => admissionOf(release, products) },
+    policies: { refresh: () => refresh().finally(report), admissionOf: (release) => admissionOf(release, products) },
   };
 }
 
@@ -149,8 +163,11 @@ function ownOf(products: Products, product: string): Products[string] | null {
   return (Object.hasOwn(products, product) && products[product]) || null;
 }
 
+/** What is offered, and the ids of the releases that are not because of a file that was neither admitted nor waits for it. */
+type Guarded = { snapshot: Snapshot; refused: string[] };
+
 /** `products` null: nothing is known, so nothing is offered. */
-function withoutUnadmitted({ root, releases }: Snapshot, products: Products | null, log: Deps["log"]): Snapshot {
+function withoutUnadmitted({ root, releases }: Snapshot, products: Products | null): Guarded {
   const refused: string[] = [];
   const guarded = releases.map((release) => {
     const own = products && ownOf(products, release.product);
@@ -162,14 +179,7 @@ function withoutUnadmitted({ root, releases }: Snapshot, products: Products | nu
     removeStoredFiles(copy, (file) => "fileName" in file && !admitted.has(fileKeyOf(file as Artifact)));
     return copy;
   });
-  if (refused.length > 0) {
-    const examples = refused.slice(0, MAX_LOGGED_EXAMPLES);
-    log.error(
-      { releases: refused.length, examples },
-      "releases left out of the catalog: their policy did not admit them",
-    );
-  }
-  return indexReleases(root, guarded);
+  return { snapshot: indexReleases(root, guarded), refused };
 }
 
 function admissionOf(release: Release, products: Products | null): Admission | null {
