@@ -298,11 +298,11 @@ export class World {
     return FAULTS[port];
   }
 
-  /** How many rows of queues wait for something, and how many providers were not asked for lost events since a time. */
+  /** How many rows of queues wait for something, and how many providers were not asked for what was lost until a time. */
   async countWork(calmFromMs: number): Promise<number> {
     const [row] = await this.context.db.$queryRaw<{ count: bigint }[]>`SELECT (SELECT count(*) FROM "QueuedEmail")
       + (SELECT count(*) FROM "BillingEvent" WHERE state IN ('received', 'failed') AND "nextAttemptAt" IS NOT NULL)
-      + (SELECT count(*) FROM "BillingSweep" WHERE "finishedAt" IS NULL OR "finishedAt" < ${new Date(calmFromMs)})
+      + (SELECT count(*) FROM "BillingSweep" WHERE "readUntil" IS NULL OR "readUntil" < ${new Date(calmFromMs)})
       + (SELECT count(*) FROM "WebhookDelivery" WHERE "state" = 'pending')
       + (SELECT count(*) FROM "PushBroadcast" WHERE "endedAt" IS NULL)
       + (SELECT count(*) FROM "PushDelivery" WHERE state IN ('queued', 'sending')) + (SELECT count(*) FROM "QueuedPush") AS count`;
