@@ -12,22 +12,29 @@ export type OutgoingResponse = { status: number; headers?: Record<string, string
 export function installNetwork(respond: (request: OutgoingRequest) => Promise<OutgoingResponse>): void {
   const require = createRequire(import.meta.url);
   require("node:dns/promises").lookup = async () => [{ address: "93.184.215.14", family: 4 }];
-  const request = (url: URL, { method = "GET", headers = {}, signal }: Any = {}) => {
+  const request = (target: URL | string, { method = "GET", headers = {}, signal, timeout }: Any = {}) => {
+    const url = new URL(target);
     const outgoing = new EventEmitter() as Any;
+    let written: Buffer | string = "";
     const fail = (error: Error) => {
       outgoing.emit("error", error);
       outgoing.emit("close");
     };
     signal?.addEventListener("abort", () => fail(signal.reason), { once: true });
-    outgoing.end = (body: Buffer | string = "") => {
-      respond({ url, method, headers, body: Buffer.from(body) }).then(
-        ({ status, headers: given = {}, body: text = "" }) => {
+    outgoing.setHeader = outgoing.removeHeader = () => outgoing;
+    outgoing.write = (body: Buffer | string) => {
+      written = body;
+    };
+    outgoing.end = (body: Buffer | string = written) => {
+      const timer = timeout ? setTimeout(() => outgoing.emit("timeout"), timeout) : undefined;
+      const answered = respond({ url, method, headers, body: Buffer.from(body) });
+      answered
+        .finally(() => clearTimeout(timer))
+        .then(({ status, headers: given = {}, body: text = "" }) => {
           const response = Readable.from(text ? [Buffer.from(text)] : []) as Any;
           Object.assign(response, { statusCode: status, headers: given });
           outgoing.emit("response", response);
-        },
-        fail,
-      );
+        }, fail);
       return outgoing;
     };
     outgoing.destroy = () => outgoing;

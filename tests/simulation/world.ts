@@ -23,7 +23,7 @@ import { decrypt } from "@/tests/support/push/decrypt";
 import { answerOf, fakeAppStore, fakePaddle, fakeStripe } from "@/tests/support/subscriptions/provider-api";
 import { providerSettings } from "@/tests/support/subscriptions/provider-objects";
 import { disk } from "./disk";
-import { GOOGLE_APP, Google } from "./google";
+import { Google } from "./google";
 import { machine } from "./machine";
 import { installNetwork, type OutgoingRequest, type OutgoingResponse } from "./network";
 import { createRandom, type Random } from "./random";
@@ -193,8 +193,7 @@ export class World {
         NEXTAUTH_URL: BASE_URL,
         NEXTAUTH_SECRET: "a-secret-for-simulations-that-is-long-enough",
         OAUTH_CLIENTS: JSON.stringify(OAUTH_CLIENTS),
-        AUTH_GOOGLE_ISSUER: this.google.issuer,
-        AUTH_GOOGLE_NATIVE_IDS: GOOGLE_APP,
+        ...this.google.settings,
         BILLING_WEBHOOK_AUTHORIZATION: this.billingAuthorization,
         RATE_LIMITS: "off",
         MAIL_FROM: "service@example.com",
@@ -370,7 +369,10 @@ export class World {
     if (fault === "timeout") return new Promise(() => {});
     if (fault === "busy") return { status: 503, headers: { "retry-after": "30" } };
     if (fault === "denied") return { status: 403 };
-    if (isGoogle && fault === null) return this.google.respond(url);
+    if (isGoogle) {
+      const answer = this.google.respond(url, body.toString(), machine.nowMs());
+      if (fault === null) return answer;
+    }
     if (url.origin === BILLING_API_URL) {
       const request = { url, method, authorization: headers.authorization, body: body.toString() };
       const { status, headers: given, body: json } = answerOf(this.stores)(request);

@@ -2,10 +2,37 @@ import type { Account, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
 import { Identity } from "../model/factors";
 import { addChallenge, prove } from "./factors";
-import { type Operation, onAccount, onSession, type Sent, type Step, sawSession } from "./operation";
+import {
+  cookiesOf,
+  hasSession,
+  type Operation,
+  type Outcome,
+  onAccount,
+  onSession,
+  type Step,
+  sawSession,
+} from "./operation";
 
-/** Exchanges an ID token that Google gave to an app, perhaps twice at the same time. A token works once. */
-async function exchange(step: Step, label: string, claims: Record<string, unknown>): Promise<Sent[]> {
+/** How a sign-in by a provider ended. `challenge`: what a second factor has to complete. */
+type SignIn = {
+  outcome: Outcome;
+  error: string | null;
+  challenge: string | null;
+  session: { token: string; cookie: string | null } | null;
+};
+
+const isAccepted = ({ session, challenge }: SignIn) => session !== null || challenge !== null;
+
+/** What the provider has given is sent, perhaps twice at the same time. It works once. */
+async function signInOnce({ random }: Step, label: string, send: () => Promise<SignIn>): Promise<SignIn[]> {
+  const answers = await Promise.all(random.chance(0.3) ? [send(), send()] : [send()]);
+  if (random.chance(0.3)) answers.push(await send());
+  if (answers.filter(isAccepted).length > 1) throw new Violation("provider's sign-in works twice", label);
+  return answers;
+}
+
+/** Exchanges an ID token that Google gave to an app. */
+function signInApp(step: Step, label: string, claims: Record<string, unknown>): Promise<SignIn[]> {
   const { random, world } = step;
   const nonce = random.uuid();
   const form = {
@@ -15,37 +42,74 @@ async function exchange(step: Step, label: string, claims: Record<string, unknow
     subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
     nonce,
   };
-  const send = () => step.send(label, "POST", "/api/auth/oauth/token", { form });
-  const answers = await Promise.all(random.chance(0.3) ? [send(), send()] : [send()]);
-  if (random.chance(0.3)) answers.push(await send());
-  if (answers.filter(isAccepted).length > 1) throw new Violation("ID token works twice", label);
-  return answers;
+  return signInOnce(step, label, async () => {
+    const { outcome, body } = await step.send(label, "POST", "/api/auth/oauth/token", { form });
+    const challenge = body?.error === "second_factor_required" ? body.challenge : null;
+    const session = outcome === "done" ? { token: body.access_token, cookie: null } : null;
+    return { outcome, error: body?.error ?? null, challenge, session };
+  });
 }
 
-const isChallenged = ({ body }: Sent) => body?.error === "second_factor_required";
-const isAccepted = (answer: Sent) => answer.outcome === "done" || isChallenged(answer);
+/** A browser goes to Google's page and comes back with a code. `cookie`: of who is signed in, to whom the identity is added. */
+async function signInBrowser(
+  step: Step,
+  label: string,
+  claims: Record<string, unknown>,
+  cookie = "",
+): Promise<SignIn[]> {
+  const { random, world } = step;
+  const form = { provider: "google" };
+  const sent = { form, cookie, headers: { origin: world.origin } };
+  const started = await step.send(`begin to ${label}`, "POST", "/forms/provider", sent);
+  const page = started.headers.get("location") ?? "";
+  if (!page.startsWith(world.google.issuer)) return [];
+  const path = world.google.approve(page, random.uuid(), claims);
+  const jar = [cookie, cookiesOf(started.headers)].filter(Boolean).join("; ");
+  return signInOnce(step, label, async () => {
+    const { outcome, headers } = await step.send(label, "GET", path, { cookie: jar });
+    const next = new URL(headers.get("location") ?? "", world.origin);
+    const [given, error] = [cookiesOf(headers), next.searchParams.get("error")];
+    const challenge = next.pathname === "/sign-in/factor" ? given : null;
+    const session = /session-token=/.test(given) ? { token: "", cookie: given } : null;
+    const isUnknown = outcome === "unknown" || step.isDisturbed();
+    return { outcome: session ? "done" : isUnknown ? "unknown" : "refused", error, challenge, session };
+  });
+}
+
+const signIn = (step: Step, label: string, claims: Record<string, unknown>) =>
+  step.random.chance(0.4) ? signInBrowser(step, label, claims) : signInApp(step, label, claims);
 
 /** The provider has signed in to the account: by one factor. */
-function sawSignIn(step: Step, account: Account, identity: Identity, answer: Sent): void {
+function sawSignIn(step: Step, account: Account, identity: Identity, { challenge, session }: SignIn): void {
   identity.saw(true);
   account.exists.set(true);
-  if (isChallenged(answer)) {
-    addChallenge(step, account, answer.body.challenge);
-    return;
-  }
+  if (challenge !== null) addChallenge(step, account, challenge);
+  if (!session) return;
   if (account.isDisabled.is(true)) throw new Violation("disabled account works", account.name);
   account.isDisabled.set(false);
   account.sawSecondFactor(false);
-  const session = account.addSession(answer.body.access_token);
-  Object.assign(session, { authenticatedAtMs: step.nowMs, hasTwoFactors: false });
+  const added = account.addSession(session.token, session.cookie);
+  Object.assign(added, { authenticatedAtMs: step.nowMs, hasTwoFactors: false });
 }
 
 /** Signs in by an identity that is linked, or that was unlinked: without an email, it neither links nor registers. */
 export async function signInWithProvider(step: Step, account: Account, identity: Identity): Promise<void> {
-  const answers = await exchange(step, `sign in ${account.name} with a provider`, { sub: identity.key });
+  const answers = await signIn(step, `sign in ${account.name} with a provider`, { sub: identity.key });
   const accepted = answers.find(isAccepted);
   if (accepted) sawSignIn(step, account, identity, accepted);
-  else if (answers.some(({ body }) => body?.error === "identity_without_email")) identity.saw(false);
+  else if (answers.some(({ error }) => error === "identity_without_email")) identity.saw(false);
+}
+
+/** Adds an identity to the account that is signed in, whatever its email: if that was just authenticated. */
+async function add(step: Step, session: Session): Promise<void> {
+  const { account, cookie } = session;
+  const identity = new Identity("identity", account, step.random.uuid());
+  account.identities.push(identity);
+  account.mayEndSession(session); // a new one replaces it
+  const answers = await signInBrowser(step, `add a provider to ${account.name}`, { sub: identity.key }, cookie ?? "");
+  const accepted = answers.find(isAccepted);
+  if (accepted) sawSignIn(step, account, identity, accepted);
+  else if (!step.isDisturbed()) identity.end();
 }
 
 /** Links an identity by the email that both have. It takes over an account that nobody has verified. */
@@ -67,7 +131,7 @@ async function link(step: Step, account: Account): Promise<void> {
     account.password.maySet(null);
   }
   const claims = { sub: identity.key, email, email_verified: true, hd: "example.com" };
-  const answers = await exchange(step, `link a provider to ${account.name}`, claims);
+  const answers = await signIn(step, `link a provider to ${account.name}`, claims);
   const accepted = answers.find(isAccepted);
   if (answers.every(({ outcome }) => outcome === "refused") && !accepted && !step.isDisturbed()) {
     restore({ outcome: "refused" });
@@ -123,6 +187,12 @@ export const providerOperations: Operation[] = [
     ({ identities }) => identities.length > 0,
     (step, account) => signInWithProvider(step, account, step.random.pick(account.identities.slice(-3))),
   ),
+  onAccount(
+    "add a provider",
+    1,
+    (account) => hasSession(account) && account.liveSessions.some(({ cookie }) => cookie !== null),
+    (step, account) => add(step, step.random.pick(account.liveSessions.filter(({ cookie }) => cookie !== null))),
+  ),
   onSession("unlink a provider", 0.7, ({ identities }) => identities.length > 0, unlink),
   {
     name: "register with a provider",
@@ -134,7 +204,7 @@ export const providerOperations: Operation[] = [
       account.identities.push(identity);
       account.isVerified.maySet(true);
       const claims = { sub: identity.key, email: account.email.possible[0], email_verified: true, hd: "example.com" };
-      const answers = await exchange(step, `register ${account.name} with a provider`, claims);
+      const answers = await signIn(step, `register ${account.name} with a provider`, claims);
       account.isBusy = false;
       const accepted = answers.find(isAccepted);
       if (!accepted) return;
