@@ -78,7 +78,8 @@ export function foldSteps<Event extends PurchaseEvent>(events: Event[]): FoldSte
 /**
  * Sorts by the time of purchase. A temporary grant is first: the store's time of the validated purchase may be earlier. A
  * one-time purchase precedes its other events, since RevenueCat may make its event after that of its refund. Events of one
- * instant are ranked by their type, but for those with the whole state: of these, the last to arrive counts.
+ * instant are ranked by their type, but for those with the whole state: of these, the last to arrive counts. What a provider
+ * was asked for in the millisecond in which an event arrived may be from before the event.
  */
 function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
   return (
@@ -89,6 +90,7 @@ function compareEvents(a: PurchaseEvent, b: PurchaseEvent): number {
     (a.order?.nanoseconds ?? 0) - (b.order?.nanoseconds ?? 0) ||
     effectOf(a).rank - effectOf(b).rank ||
     (a.order?.receivedAt?.getTime() ?? 0) - (b.order?.receivedAt?.getTime() ?? 0) ||
+    Number(b.type === "SNAPSHOT") - Number(a.type === "SNAPSHOT") ||
     (a.id < b.id ? -1 : 1)
   );
 }

@@ -262,6 +262,14 @@ describe("states of one instant", () => {
     expect(last(at("a", "x", {}), at("b", "y", {}))).toBe("y");
   });
 
+  test("of an event, and of a request that was made in the millisecond of its arrival: the event's", () => {
+    const [asked, event] = ["b", "a"].map((id) => at(id, id, { receivedAt: day(10) })) as [
+      PurchaseEvent,
+      PurchaseEvent,
+    ];
+    expect(last({ ...asked, type: "SNAPSHOT" }, { ...event, type: "RENEWAL" })).toBe("a");
+  });
+
   test("follow the one that they replaced, whenever they arrive", () => {
     const chain = [
       at("c", "first", { state: "1", replacedState: "0", receivedAt: day(12) }),
