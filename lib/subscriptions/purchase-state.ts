@@ -47,5 +47,7 @@ export const StoredPurchase = PurchaseState.extend({
   originalTransactionId: z.string(),
   accountId: z.string().nullable(),
   appUserIds: z.array(z.string()),
+  /** When its events were last folded; null: not yet. */
+  updatedAt: Time,
 });
 export type StoredPurchase = z.infer<typeof StoredPurchase>;

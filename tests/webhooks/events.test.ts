@@ -133,6 +133,19 @@ test("an expiry is announced, although the time of access was over before its ev
   });
 });
 
+test("access that had ended before its event arrived is announced when another purchase gives it again", async () => {
+  await newReceiver(["subscription.changed"]);
+  const { id: accountId } = await newAccount();
+  const startedAt = clock.now().getTime() - 10 * DAY_MS;
+  const times = { event_timestamp_ms: startedAt, purchased_at_ms: startedAt, expiration_at_ms: startedAt + DAY_MS };
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: accountId, ...times }));
+  await deliverOk(billingEvent("INITIAL_PURCHASE", { app_user_id: accountId }));
+  expect(await recorded("subscription.changed")).toMatchObject([
+    { status: "expired", previousStatus: "none", isActive: false, entitlements: [] },
+    { status: "active", previousStatus: "expired", isActive: true, entitlements: ["pro"] },
+  ]);
+});
+
 test("a purchase in the sandbox, which gives no access, is not announced", async () => {
   await newReceiver(["subscription.changed"]);
   const { id } = await newAccount();

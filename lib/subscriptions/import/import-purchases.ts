@@ -162,7 +162,7 @@ async function previewAll(
   const existing = new Map(stored.map((purchase) => [nameOf(purchase), purchase]));
   const toFold = decisions.flatMap((decision) => {
     if (decision.kind !== "attach") return [];
-    const none = { ...EMPTY_STATE, id: newId(), ...decision.key, accountId: null, appUserIds: [] };
+    const none = { ...EMPTY_STATE, id: newId(), ...decision.key, accountId: null, appUserIds: [], updatedAt: null };
     return { before: existing.get(nameOf(decision.key)) ?? none, newEvents: [decision.event] };
   });
   const unstored = toFold.flatMap(({ newEvents }) => newEvents);

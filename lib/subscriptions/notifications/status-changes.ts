@@ -34,15 +34,15 @@ type States = {
 };
 
 /**
- * Compares the status now with the status at the account's previous event. A change between the two that only the
- * passage of time caused is not announced.
+ * Compares the status now with the status when the account's purchases last changed, which is what was announced: their
+ * events may have arrived late. A change between the two that only the passage of time caused is not announced.
  */
 function eventOf(accountId: string, { earlier, current, rulesOf, at }: States): NewWebhookEvent | null {
   const rules = rulesOf(accountId);
   const ofAccount = (purchase: StoredPurchase) => purchase.accountId === accountId;
   const own = earlier.filter(ofAccount);
-  const lastEventMs = Math.max(...own.map(({ lastEventAt }) => lastEventAt?.getTime() ?? 0), 0);
-  const before = summaryOf(accountStatus(own, new Date(Math.min(lastEventMs, at.getTime())), rules));
+  const lastChangeMs = Math.max(...own.map(({ updatedAt }) => updatedAt?.getTime() ?? 0), 0);
+  const before = summaryOf(accountStatus(own, new Date(Math.min(lastChangeMs, at.getTime())), rules));
   const after = summaryOf(accountStatus(current.filter(ofAccount), at, rules));
   if (JSON.stringify(before) === JSON.stringify(after)) return null;
   const data = { accountId, ...after, previousStatus: before.status };

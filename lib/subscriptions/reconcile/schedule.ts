@@ -1,5 +1,5 @@
 import type { Context, Tx } from "../../context";
-import { sql } from "../../platform/db/sql";
+import { sql, uuidArray } from "../../platform/db/sql";
 import type { ParsedEvent } from "../inbox/decide";
 import type { Refolded } from "../inbox/fold";
 import { revenueCat } from "../providers/revenuecat";
@@ -57,11 +57,11 @@ export async function scheduleOverdue(deps: Deps, purchaseIds: string[]): Promis
     const at = now();
     const before = new Date(at.getTime() - MIN_INTERVAL_MS);
     // No transaction, which would hold a connection: if the process is killed, the next status request schedules again.
-    const claimed = await db.purchase.updateManyAndReturn({
-      where: { id: { in: purchaseIds }, OR: [{ reconciledAt: null }, { reconciledAt: { lte: before } }] },
-      data: { reconciledAt: at },
-      select: { id: true },
-    });
+    // In SQL: Prisma would set `updatedAt`, too, but nothing of the purchase has changed.
+    const claimed = await db.$queryRaw<{ id: string }[]>`
+      UPDATE "Purchase" SET "reconciledAt" = ${at}::timestamptz
+      WHERE id = ANY(${uuidArray(purchaseIds)}) AND ("reconciledAt" IS NULL OR "reconciledAt" <= ${before}::timestamptz)
+      RETURNING id::text`;
     const ids = claimed.map(({ id }) => id);
     await scheduleReconcile(db, dbNow, await findReferences(db, openSources(deps), ids));
     return ids.length;
