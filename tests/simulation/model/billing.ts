@@ -121,13 +121,23 @@ type Listed = {
   entitlements: unknown[];
 };
 
-/** The list of an account's purchases: each is there once, and no other's. */
-export function sawPurchases(account: Customer, listed: readonly Listed[], fromMs: number, untilMs: number): void {
+/** The list of an account's purchases, of all that there are: each is there once, and no other's. */
+export function sawPurchases(
+  account: Customer,
+  all: readonly Purchase[],
+  listed: readonly Listed[],
+  fromMs: number,
+  untilMs: number,
+): void {
   // Grants are in the list, and refunds of single payments of a subscription, which give nothing.
   const ids = listed.flatMap(({ store, entitlements, originalTransactionId: id }) =>
     store === "PROMOTIONAL" || entitlements.length === 0 ? [] : id,
   );
-  const other = ids.find((id, i) => ids.indexOf(id) !== i || !account.purchases.some((one) => one.transaction === id));
+  // A transfer that has not arrived may have taken a purchase elsewhere before the one that has.
+  const mayHave = (id: string) =>
+    account.purchases.some(({ transaction }) => transaction === id) ||
+    all.some((one) => one.transaction === id && !one.isComplete());
+  const other = ids.find((id, i) => ids.indexOf(id) !== i || !mayHave(id));
   if (other !== undefined) throw new Violation("purchase of another account", `${account.name} has ${other}`);
   for (const purchase of account.purchases) {
     const shown = listed.find(({ originalTransactionId }) => originalTransactionId === purchase.transaction);

@@ -57,7 +57,8 @@ export async function seePurchases(step: Step, account: Account): Promise<void> 
   const path = "/api/subscription/purchases?limit=100";
   const answer = await step.send(`purchases of ${account.name}`, "GET", path, { token: session.token });
   if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
-  sawPurchases(account, answer.body.purchases, fromMs, step.nowMs);
+  const all = step.model.accounts.flatMap(({ purchases }) => purchases);
+  sawPurchases(account, all, answer.body.purchases, fromMs, step.nowMs);
 }
 
 const owned = (account: Account) => account.purchases.filter(({ owner }) => owner === account);
