@@ -46,6 +46,8 @@ export class Purchase {
   isSandbox = false;
   /** Somebody else of the family pays. */
   isFamilyShare = false;
+  /** A transfer has moved it: until that arrives, another one may take it elsewhere. */
+  isMoved = false;
   /** So many events are known, although not all were delivered: the service has asked the provider. */
   known = 0;
 
@@ -57,6 +59,9 @@ export class Purchase {
 
   get isLifetime(): boolean {
     return this.endsAtMs === Number.POSITIVE_INFINITY;
+  }
+  mayBeOf(account: Owner): boolean {
+    return account === this.owner || (this.isMoved && !this.isComplete());
   }
   isComplete(): boolean {
     return this.events.every(({ isAcknowledged }, i) => isAcknowledged || i < this.known);
@@ -96,9 +101,16 @@ type Customer = Owner & {
   mayHaveUnknownGrant: boolean;
 };
 
-/** What a status request shows: the entitlements that are active. */
-export function sawAccess(account: Customer, active: readonly string[], fromMs: number, untilMs: number): void {
-  const sources = [...account.purchases, ...account.grants];
+/** What a status request shows: the entitlements that are active. `all`: the purchases of all accounts. */
+export function sawAccess(
+  account: Customer,
+  all: readonly Purchase[],
+  active: readonly string[],
+  fromMs: number,
+  untilMs: number,
+): void {
+  const moved = all.filter((one) => one.owner !== account && one.mayBeOf(account));
+  const sources = [...new Set([...account.purchases, ...moved]), ...account.grants];
   for (const id of new Set([...active, ...sources.flatMap(({ entitlements }) => entitlements)])) {
     const gives = sources.map((one) =>
       one.entitlements.includes(id) ? one.givesAccess(account, fromMs, untilMs) : isKnown(one) ? false : null,
@@ -121,7 +133,7 @@ type Listed = {
   entitlements: unknown[];
 };
 
-/** The list of an account's purchases, of all that there are: each is there once, and no other's. */
+/** The list of an account's purchases: each is there once, and no other's. */
 export function sawPurchases(
   account: Customer,
   all: readonly Purchase[],
@@ -133,11 +145,10 @@ export function sawPurchases(
   const ids = listed.flatMap(({ store, entitlements, originalTransactionId: id }) =>
     store === "PROMOTIONAL" || entitlements.length === 0 ? [] : id,
   );
-  // A transfer that has not arrived may have taken a purchase elsewhere before the one that has.
-  const mayHave = (id: string) =>
-    account.purchases.some(({ transaction }) => transaction === id) ||
-    all.some((one) => one.transaction === id && !one.isComplete());
-  const other = ids.find((id, i) => ids.indexOf(id) !== i || !mayHave(id));
+  const may = new Set(
+    [...account.purchases, ...all.filter((one) => one.mayBeOf(account))].map((one) => one.transaction),
+  );
+  const other = ids.find((id, i) => ids.indexOf(id) !== i || !may.has(id));
   if (other !== undefined) throw new Violation("purchase of another account", `${account.name} has ${other}`);
   for (const purchase of account.purchases) {
     const shown = listed.find(({ originalTransactionId }) => originalTransactionId === purchase.transaction);

@@ -30,6 +30,8 @@ export async function deliverRest(step: Step): Promise<void> {
         purchase.known = purchase.events.length;
 }
 
+const allPurchases = ({ model }: Step) => model.accounts.flatMap(({ purchases }) => purchases);
+
 const appSession = ({ liveSessions }: Account) => liveSessions.find(({ cookie }) => cookie === null);
 
 export async function seeStatus(step: Step, account: Account): Promise<void> {
@@ -47,7 +49,7 @@ export async function seeStatus(step: Step, account: Account): Promise<void> {
       if (purchase.provider !== "revenuecat") purchase.known = Math.max(purchase.known, known);
   const entitlements = answer.body.entitlements as { id: string; isActive: boolean }[];
   const active = entitlements.filter(({ isActive }) => isActive).map(({ id }) => id);
-  sawAccess(account, active, fromMs, step.nowMs);
+  sawAccess(account, allPurchases(step), active, fromMs, step.nowMs);
 }
 
 export async function seePurchases(step: Step, account: Account): Promise<void> {
@@ -57,8 +59,7 @@ export async function seePurchases(step: Step, account: Account): Promise<void> 
   const path = "/api/subscription/purchases?limit=100";
   const answer = await step.send(`purchases of ${account.name}`, "GET", path, { token: session.token });
   if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
-  const all = step.model.accounts.flatMap(({ purchases }) => purchases);
-  sawPurchases(account, all, answer.body.purchases, fromMs, step.nowMs);
+  sawPurchases(account, allPurchases(step), answer.body.purchases, fromMs, step.nowMs);
 }
 
 const owned = (account: Account) => account.purchases.filter(({ owner }) => owner === account);

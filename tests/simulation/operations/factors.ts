@@ -84,7 +84,7 @@ export async function prove(step: Step, session: Session, { hasBody = true, canB
   const isGiven = Object.keys(json).length > 0;
   if (isGiven) session.authenticatedAtMs = Number.POSITIVE_INFINITY;
   if (factor) session.hasTwoFactors = true;
-  const saw = ({ outcome, body }: Sent) => {
+  const saw = ({ outcome, body }: Pick<Sent, "outcome" | "body">) => {
     if (isGiven) session.authenticatedAtMs = step.nowMs;
     if (outcome === "done" && !isAllowed && !step.isDisturbed())
       throw new Violation("step-up is skipped", account.name);

@@ -105,9 +105,11 @@ async function add(step: Step, session: Session): Promise<void> {
   const { account, cookie } = session;
   const identity = new Identity("identity", account, step.random.uuid());
   account.identities.push(identity);
+  const { saw } = await prove(step, session, { hasBody: false });
   account.mayEndSession(session); // a new one replaces it
   const answers = await signInBrowser(step, `add a provider to ${account.name}`, { sub: identity.key }, cookie ?? "");
   const accepted = answers.find(isAccepted);
+  if (accepted?.session) saw({ outcome: "done", body: null });
   if (accepted) sawSignIn(step, account, identity, accepted);
   else if (!step.isDisturbed()) identity.end();
 }

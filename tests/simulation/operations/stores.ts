@@ -191,6 +191,7 @@ export async function transfer(step: Step, from: Owner & { purchases: Purchase[]
   const transferred = add(first, "a transfer", revenueCatWebhook(step.world, event));
   for (const purchase of moved) {
     purchase.owner = to;
+    purchase.isMoved = true;
     purchase.customer = null;
     if (purchase !== first) purchase.events.push(transferred);
     if (!to.purchases.includes(purchase)) to.purchases.push(purchase);
