@@ -156,12 +156,13 @@ export const accountOperations: Operation[] = [
     for (const code of account.codesOf("reset link")) code.mayEnd();
     const label = `ask for a reset of ${account.name}`;
     const arrived = account.resetEmails;
+    const askedAtMs = step.nowMs;
     const answer = await step.send(label, "POST", "/api/auth/reset/request", { json });
     const isSure = account.exists.is(true) && account.email.is(json.email) && account.isDisabled.is(false);
     // The email is sent after a random delay.
     if (answer.outcome === "done" && step.random.chance(0.7))
       await new Promise((resolve) => setTimeout(resolve, 4_000));
-    if (answer.outcome === "done" && isSure && account.resetEmails === arrived) account.askedAtMs = step.nowMs;
+    if (answer.outcome === "done" && isSure && account.resetEmails === arrived) account.askedAtMs = askedAtMs;
   }),
   onAccount(
     "reset password",
