@@ -82,6 +82,7 @@ function losePages(random: Random, share: number): number {
   let count = 0;
   for (const [file, { sizeBytes, pages }] of unsynced) {
     const fd = real.openSync(file, "r+");
+    const { atime, mtime } = real.fstatSync(fd);
     let endBytes = sizeBytes;
     for (const [page, before] of [...pages].sort(([a], [b]) => a - b)) {
       const start = page * PAGE_BYTES;
@@ -94,6 +95,7 @@ function losePages(random: Random, share: number): number {
       count += 1;
     }
     real.ftruncateSync(fd, endBytes);
+    real.futimesSync(fd, atime, mtime);
     real.closeSync(fd);
   }
   unsynced.clear();

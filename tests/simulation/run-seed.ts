@@ -25,6 +25,8 @@ export type SeedResult = {
   ms: number;
   hash: string;
   trace: string[];
+  /** Its clock has jumped: ids that are made in the same thread after it would go on from there (RFC 9562, section 6.2). */
+  hasJumped: boolean;
   failure: { check: string; message: string; step: number } | null;
 };
 
@@ -111,6 +113,7 @@ export async function runSeed(input: SeedInput, folder: string, server: Server |
     ms: machine.realNowMs() - startedMs,
     hash,
     trace,
+    hasJumped: run.hasJumped,
     failure,
   };
 }
@@ -118,6 +121,7 @@ export async function runSeed(input: SeedInput, folder: string, server: Server |
 class Run {
   coverage: Record<string, number> = {};
   trace: string[] = [];
+  hasJumped = false;
   step = -1;
   readonly #input: SeedInput;
   readonly #world: World;
@@ -341,6 +345,7 @@ class Run {
     const { laterDays } = this.#plan;
     if (laterDays === 0) return;
     machine.setClock(laterDays * DAY_MS);
+    this.hasJumped = true;
     this.note(`${laterDays} days pass`);
     for (let hours = 0; hours < 3; hours++) {
       await this.#world.pass(HOUR_MS);

@@ -104,7 +104,7 @@ async function prepare(mutation: Mutation | null = null, isPair = mutation?.inst
       thread.worker.postMessage({ seed, steps, length } satisfies SeedInput);
       const result = await answerOf<SeedResult>(thread.worker);
       thread.seeds += 1;
-      if (isNew || thread.seeds >= SEEDS_PER_THREAD) void thread.worker.terminate();
+      if (isNew || result.hasJumped || thread.seeds >= SEEDS_PER_THREAD) void thread.worker.terminate();
       else idle.push(thread);
       return result;
     },

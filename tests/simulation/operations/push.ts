@@ -97,7 +97,7 @@ async function notify(
   step: Step,
   { to, label, isFor, account }: To,
   options: { sendAt?: Date; ttlSeconds?: number } = {},
-) {
+): Promise<Message> {
   const { model, random } = step;
   const { sendAt, ttlSeconds } = options;
   const atMs = Math.max(sendAt?.getTime() ?? 0, step.nowMs);
@@ -114,17 +114,18 @@ async function notify(
     audit.refused();
     message.end();
   }
-  if (answer.outcome !== "done") return;
+  if (answer.outcome !== "done") return message;
   audit.done();
   message.id = answer.body.id;
   // One that expires soon may do so while nothing can be sent.
   if (ttlSeconds === undefined) message.due.push(...due);
+  return message;
 }
 
 /** Once faults have ceased, everybody gets one more message: a removed app is noticed then. */
-export function notifyAll(step: Step): Promise<void> {
+export async function notifyAll(step: Step): Promise<void> {
   for (const device of allDevices(step)) device.isListed = false;
-  return notify(step, { to: { audience: {} }, label: "all", isFor: () => true });
+  await notify(step, { to: { audience: {} }, label: "all", isFor: () => true });
 }
 
 async function cancel(step: Step, message: Message): Promise<void> {
@@ -169,22 +170,25 @@ export const pushOperations: Operation[] = [
     "notify",
     1.5,
     (account) => account.exists.is(true) && account.email.possible.length === 1 && activeDevices(account).length > 0,
-    (step, account) => {
+    async (step, account) => {
       const { random, nowMs } = step;
       const to = { account: account.email.possible[0] };
       const isLater = random.chance(0.3);
       const sendAt = new Date(nowMs + random.below(30 * MINUTE_MS));
       const options = { ...(isLater && { sendAt }), ...(random.chance(0.2) && { ttlSeconds: 60 + random.below(600) }) };
-      return notify(step, { to, label: account.name, isFor: (device) => device.account === account, account }, options);
+      const isFor = (device: Device) => device.account === account;
+      const message = await notify(step, { to, label: account.name, isFor, account }, options);
+      // While it is being sent: if that fails, it is not sent again.
+      if (message.id !== null && random.chance(0.2)) await cancel(step, message);
     },
   ),
   {
     name: "notify an audience",
     weight: 0.4,
-    start: (step) => {
+    start: async (step) => {
       const locale = step.random.pick(["de", "en"]);
       const to = { audience: { locale } };
-      return notify(step, { to, label: "an audience", isFor: (device) => device.locale === locale });
+      await notify(step, { to, label: "an audience", isFor: (device) => device.locale === locale });
     },
   },
   {
