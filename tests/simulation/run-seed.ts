@@ -59,12 +59,12 @@ type Plan = {
   laterDays: number;
 };
 
-/** How much less often a seed that is about one domain does what is of others. */
+/** How much less often a seed that is about some domains does what is of others. */
 const OUT_OF_FOCUS = 0.1;
 
 function planOf(random: Random): Plan {
-  /** The domain that most operations are of: null for all alike. */
-  const focus = random.pick([null, null, ...domains]);
+  /** The domains that most operations are of. */
+  const focus = random.shuffle(domains).slice(0, random.pick([1, 2, 2, domains.length]));
   return {
     concurrency: random.pick([1, 1, 1, 2, 3, 5]),
     faultChance: random.pick([0, 0.002, 0.01, 0.05]),
@@ -72,7 +72,7 @@ function planOf(random: Random): Plan {
     crashChance: random.pick([0, 0, 0.0005, 0.001]),
     // Some operations often and others never ("swarm testing", Groce et al. 2012): what happens only between two of them is soon seen.
     operations: domains.flatMap((operations) => {
-      const share = !focus || operations === focus ? 1 : OUT_OF_FOCUS;
+      const share = focus.includes(operations) ? 1 : OUT_OF_FOCUS;
       const factorOf = (name: string) => (name === "register" ? 1 : share * random.pick([0, 0.3, 1, 3]));
       return operations.map((one) => ({ ...one, weight: one.weight * factorOf(one.name) }));
     }),
