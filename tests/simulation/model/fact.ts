@@ -42,11 +42,22 @@ export class Fact<T> {
   }
 }
 
+let endings = 0;
+
+/** Those that have ended last. */
+export const lastEnded = <T extends Usable>(all: readonly T[], count: number): T[] =>
+  all
+    .filter(({ works }) => works.is(false))
+    .sort((a, b) => b.ending - a.ending)
+    .slice(0, count);
+
 /** Something that works until it is used or ended, and never after that. */
 export class Usable {
   readonly works: Fact<boolean>;
   /** Virtual time after which it does not work. */
   expiresAtMs = Number.POSITIVE_INFINITY;
+  /** Of two that have ended, the later one has the higher number. */
+  ending = 0;
 
   constructor(
     readonly kind: string,
@@ -57,6 +68,7 @@ export class Usable {
   }
 
   end(): void {
+    if (!this.works.is(false)) this.ending = ++endings;
     this.works.set(false);
   }
   mayEnd(): void {
@@ -68,7 +80,8 @@ export class Usable {
     if (worked && nowMs > this.expiresAtMs) throw new Violation(`expired ${this.kind} works`, this.owner);
     if (!worked && !this.works.canBe(false) && nowMs < this.expiresAtMs)
       throw new Violation(`${this.kind} is refused`, this.owner);
-    this.works.set(worked && !isOnce);
+    if (worked && !isOnce) this.works.set(true);
+    else this.end();
   }
 }
 

@@ -1,6 +1,6 @@
 import { machine } from "../machine";
 import type { Account, Code } from "../model/accounts";
-import { Violation } from "../model/fact";
+import { lastEnded, Violation } from "../model/fact";
 import type { Model } from "../model/model";
 import type { World } from "../world";
 import { accountOperations, logIn, seeSession } from "./accounts";
@@ -93,8 +93,7 @@ export async function checkAll(step: Step): Promise<void> {
     await seePurchases(step, account);
     if (account.devices.length > 0) await seeDevices(step, account);
   }
-  for (const account of model.accounts)
-    for (const code of account.codes.filter(({ works }) => works.is(false)).slice(-4)) await seeEndedCode(step, code);
+  for (const account of model.accounts) for (const code of lastEnded(account.codes, 4)) await seeEndedCode(step, code);
   for (const key of model.keys) await seeKey(step, key);
   await checkReleases(step);
   const audited = new Map((await world.auditCounts()).map(({ type, count }) => [type, count]));
@@ -118,8 +117,8 @@ export async function checkLater(step: Step, days: number): Promise<void> {
 /** Looks at something of an account after something has happened to it: most often at what may have ended. */
 export async function look(step: Step, account: Account): Promise<void> {
   const { random } = step;
-  const ended = account.codes.filter(({ works }) => works.is(false)).slice(-4);
-  const session = random.pick(account.sessions.slice(-4));
+  const ended = lastEnded(account.codes, 4);
+  const session = random.pick([...account.sessions.slice(-3), ...lastEnded(account.sessions, 2)]);
   const looks = [
     ...(session ? [() => seeSession(step, session), () => seeStatus(step, account)] : []),
     ...(ended.length > 0 ? [() => seeEndedCode(step, random.pick(ended))] : []),
