@@ -61,7 +61,8 @@ async function signInBrowser(
   const form = { provider: "google" };
   const sent = { form, cookie, headers: { origin: world.origin } };
   const started = await step.send(`begin to ${label}`, "POST", "/forms/provider", sent);
-  const page = started.headers.get("location") ?? "";
+  // Of another site: a form may not lead there by itself (CSP, `form-action`).
+  const [, page = ""] = /url=(.+)/.exec(started.headers.get("refresh") ?? "") ?? [];
   if (!page.startsWith(world.google.issuer)) return [];
   const path = world.google.approve(page, random.uuid(), claims);
   const jar = [cookie, cookiesOf(started.headers)].filter(Boolean).join("; ");
@@ -79,17 +80,24 @@ async function signInBrowser(
 const signIn = (step: Step, label: string, claims: Record<string, unknown>) =>
   step.random.chance(0.4) ? signInBrowser(step, label, claims) : signInApp(step, label, claims);
 
-/** The provider has signed in to the account: by one factor. */
-function sawSignIn(step: Step, account: Account, identity: Identity, { challenge, session }: SignIn): void {
+/** The provider has signed in to the account: by one factor, or in place of a session that had two. */
+function sawSignIn(
+  step: Step,
+  account: Account,
+  identity: Identity,
+  { challenge, session }: SignIn,
+  replaced?: Session,
+): void {
   identity.saw(true);
   account.exists.set(true);
   if (challenge !== null) addChallenge(step, account, challenge);
   if (!session) return;
   if (account.isDisabled.is(true)) throw new Violation("disabled account works", account.name);
   account.isDisabled.set(false);
-  account.sawSecondFactor(false);
+  const hasTwoFactors = replaced?.hasTwoFactors ?? false;
+  if (!hasTwoFactors) account.sawSecondFactor(false);
   const added = account.addSession(session.token, session.cookie);
-  Object.assign(added, { authenticatedAtMs: step.nowMs, hasTwoFactors: false });
+  Object.assign(added, { authenticatedAtMs: step.nowMs, hasTwoFactors });
 }
 
 /** Signs in by an identity that is linked, or that was unlinked: without an email, it neither links nor registers. */
@@ -110,7 +118,7 @@ async function add(step: Step, session: Session): Promise<void> {
   const answers = await signInBrowser(step, `add a provider to ${account.name}`, { sub: identity.key }, cookie ?? "");
   const accepted = answers.find(isAccepted);
   if (accepted?.session) saw({ outcome: "done", body: null });
-  if (accepted) sawSignIn(step, account, identity, accepted);
+  if (accepted) sawSignIn(step, account, identity, accepted, session);
   else if (!step.isDisturbed()) identity.end();
 }
 
