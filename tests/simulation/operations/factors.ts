@@ -1,6 +1,6 @@
 import { TOTP } from "otpauth";
 import type { Account, Code, Session } from "../model/accounts";
-import { Violation } from "../model/fact";
+import { lastEnded, Violation } from "../model/fact";
 import { AuthenticatorApp, RecoveryCode } from "../model/factors";
 import {
   cookiesOf,
@@ -43,8 +43,9 @@ function appCode(step: Step, account: Account, app: AuthenticatorApp): Proof {
   };
 }
 
+/** A recovery code, sometimes the one that was used last. */
 function recoveryCode({ random }: Step, { app, recoveryCodes }: Account): Proof {
-  const code = random.pick(recoveryCodes);
+  const code = random.pick((random.chance(0.5) && lastEnded(recoveryCodes, 1)) || []) ?? random.pick(recoveryCodes);
   const isSure = code.works.is(true) && !app.canBe(null);
   code.mayEnd();
   return {
@@ -59,7 +60,7 @@ function recoveryCode({ random }: Step, { app, recoveryCodes }: Account): Proof 
 /** One of the account's second factors; null if it has none. */
 async function secondFactor(step: Step, account: Account): Promise<Proof | null> {
   const { random } = step;
-  if (account.recoveryCodes.length > 0 && random.chance(0.3)) return recoveryCode(step, account);
+  if (account.recoveryCodes.length > 0 && random.chance(0.5)) return recoveryCode(step, account);
   const apps = account.app.possible.filter((app): app is AuthenticatorApp => app !== null);
   if (apps.length === 0) return null;
   // One code is used in 30 seconds.
