@@ -326,6 +326,7 @@ class Run {
     for (const seconds of DRAIN_SECONDS) {
       await this.#world.pass(seconds * SECOND_MS);
       await this.#proceed(random, Number.POSITIVE_INFINITY);
+      this.#world.faultsAtRest = this.faults; // what arrives from now on was claimed since
       if ((await this.#run(random, () => this.#world.countWork(calmFromMs))) === 0) break;
     }
     const step = this.#newStep(random);

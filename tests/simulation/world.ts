@@ -118,7 +118,7 @@ export class World {
   process = new Process();
   /** How soon all processes have read what one of them has changed, of what each keeps in memory. */
   readonly followMs: number = 0;
-  /** How many faults there were, and how many when nothing was under way. */
+  /** How many faults there were, and how many before anything that is under way began. */
   faults = 0;
   faultsAtRest = 0;
   /** What has arrived. `since`: the faults when it was claimed and sent, or null if the service may not know that it has arrived. */
