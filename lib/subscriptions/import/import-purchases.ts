@@ -2,12 +2,11 @@ import { createHash } from "node:crypto";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
-import { newId } from "../../platform/db/ids";
 import { Email } from "../../platform/email";
 import type { Operator } from "../../principal";
 import { toCursor } from "../admin/event-batches";
 import type { ProviderEvent } from "../events";
-import { EMPTY_STATE } from "../fold/periods";
+import { newPurchase } from "../inbox/apply";
 import { decide, nameOf } from "../inbox/decide";
 import { foldPurchases } from "../inbox/fold";
 import { nameImportedAccounts } from "../inbox/imported-accounts";
@@ -162,7 +161,7 @@ async function previewAll(
   const existing = new Map(stored.map((purchase) => [nameOf(purchase), purchase]));
   const toFold = decisions.flatMap((decision) => {
     if (decision.kind !== "attach") return [];
-    const none = { ...EMPTY_STATE, id: newId(), ...decision.key, accountId: null, appUserIds: [], updatedAt: null };
+    const none = newPurchase(decision.key, { accountId: null, appUserIds: [] });
     return { before: existing.get(nameOf(decision.key)) ?? none, newEvents: [decision.event] };
   });
   const unstored = toFold.flatMap(({ newEvents }) => newEvents);

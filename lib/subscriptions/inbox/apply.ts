@@ -136,7 +136,10 @@ function groupByPurchase(decisions: readonly Decision[], stored: readonly Stored
 }
 
 /** The row of a new purchase. It already has the owner that its event names, so that a later UPDATE writes no index. */
-function newPurchase(key: PurchaseKey, { accountId, appUserIds }: ParsedEvent): StoredPurchase {
+export function newPurchase(
+  key: PurchaseKey,
+  { accountId, appUserIds }: Pick<StoredPurchase, "accountId" | "appUserIds">,
+): StoredPurchase {
   return { ...EMPTY_STATE, id: newId(), ...key, accountId, appUserIds, updatedAt: null };
 }
 
