@@ -36,7 +36,8 @@ const DAY_MS = 86_400_000;
 /** What is removed at the latest a day after it has expired. */
 const EXPIRING =
   `Session SignInThrottle RecognizedClient PasswordResetToken Invitation VerificationToken SignInChallenge
-  TotpFactor PasskeyChallenge EmailChange AuthorizationCode DeviceCode IdempotentRequest UsedIdToken`.split(/\s+/);
+  TotpFactor PasskeyChallenge EmailChange AuthorizationCode DeviceCode IdempotentRequest UsedIdToken
+  RateLimitCounter`.split(/\s+/);
 
 const OAUTH_CLIENTS = [
   { id: "desktop", name: "Desktop", redirectUris: ["com.example.sim:/callback"] },

@@ -22,6 +22,14 @@ export class Session extends Usable {
   ) {
     super("session", account.name);
   }
+  /** A change of the password is sent. Returns what to call if it is refused. */
+  mayBeSucceeded(): () => void {
+    const before = this.mayHaveSuccessor;
+    this.mayHaveSuccessor = true;
+    return () => {
+      this.mayHaveSuccessor = before;
+    };
+  }
 }
 
 export type CodeKind =

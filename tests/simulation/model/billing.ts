@@ -101,6 +101,11 @@ type Customer = Owner & {
   mayHaveUnknownGrant: boolean;
 };
 
+/** Those that an account has or had, and those that it may have until a transfer arrives. */
+const possiblePurchases = (account: Customer, all: readonly Purchase[]) => [
+  ...new Set([...account.purchases, ...all.filter((one) => one.mayBeOf(account))]),
+];
+
 /** What a status request shows: the entitlements that are active. `all`: the purchases of all accounts. */
 export function sawAccess(
   account: Customer,
@@ -109,8 +114,7 @@ export function sawAccess(
   fromMs: number,
   untilMs: number,
 ): void {
-  const moved = all.filter((one) => one.owner !== account && one.mayBeOf(account));
-  const sources = [...new Set([...account.purchases, ...moved]), ...account.grants];
+  const sources = [...possiblePurchases(account, all), ...account.grants];
   for (const id of new Set([...active, ...sources.flatMap(({ entitlements }) => entitlements)])) {
     const gives = sources.map((one) =>
       one.entitlements.includes(id) ? one.givesAccess(account, fromMs, untilMs) : isKnown(one) ? false : null,
@@ -145,9 +149,7 @@ export function sawPurchases(
   const ids = listed.flatMap(({ store, entitlements, originalTransactionId: id }) =>
     store === "PROMOTIONAL" || entitlements.length === 0 ? [] : id,
   );
-  const may = new Set(
-    [...account.purchases, ...all.filter((one) => one.mayBeOf(account))].map((one) => one.transaction),
-  );
+  const may = new Set(possiblePurchases(account, all).map(({ transaction }) => transaction));
   const other = ids.find((id, i) => ids.indexOf(id) !== i || !may.has(id));
   if (other !== undefined) throw new Violation("purchase of another account", `${account.name} has ${other}`);
   for (const purchase of account.purchases) {

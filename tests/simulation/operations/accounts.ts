@@ -63,15 +63,14 @@ async function changePassword(step: Step, session: Session): Promise<void> {
   const own = account.devices.filter((device) => device.session === session);
   const ownBefore = own.map(({ works }) => works.possible);
   account.mayEndAccess();
-  const hadSuccessor = session.mayHaveSuccessor;
-  session.mayHaveSuccessor = true;
+  const keep = session.mayBeSucceeded();
   const answer = await step.send(`change the password of ${account.name}`, "POST", "/api/auth/password/change", {
     token: session.token,
     json: { ...json, newPassword: next },
   });
   saw(answer);
   restore(answer);
-  if (answer.outcome === "refused") session.mayHaveSuccessor = hadSuccessor;
+  if (answer.outcome === "refused") keep();
   if (answer.outcome !== "done") return;
   if (!before.includes(json.password ?? null)) throw new Violation("wrong password works", account.name);
   account.exists.set(true);

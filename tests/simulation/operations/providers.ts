@@ -2,16 +2,8 @@ import type { Account, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
 import { Identity } from "../model/factors";
 import { addChallenge, prove } from "./factors";
-import {
-  cookiesOf,
-  hasSession,
-  type Operation,
-  type Outcome,
-  onAccount,
-  onSession,
-  type Step,
-  sawSession,
-} from "./operation";
+import { cookiesOf, type Operation, type Outcome, onAccount, onSession, type Step, sawSession } from "./operation";
+import { onBrowser } from "./sessions";
 
 /** How a sign-in by a provider ended. `challenge`: what a second factor has to complete. */
 type SignIn = {
@@ -197,12 +189,7 @@ export const providerOperations: Operation[] = [
     ({ identities }) => identities.length > 0,
     (step, account) => signInWithProvider(step, account, step.random.pick(account.identities.slice(-3))),
   ),
-  onAccount(
-    "add a provider",
-    1,
-    (account) => hasSession(account) && account.liveSessions.some(({ cookie }) => cookie !== null),
-    (step, account) => add(step, step.random.pick(account.liveSessions.filter(({ cookie }) => cookie !== null))),
-  ),
+  onBrowser("add a provider", 1, add),
   onSession("unlink a provider", 0.7, ({ identities }) => identities.length > 0, unlink),
   {
     name: "register with a provider",

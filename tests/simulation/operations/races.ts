@@ -116,12 +116,10 @@ async function race(step: Step, account: Account): Promise<void> {
   if (!request) return void (await starting);
   model.willAudit("signed_out"); // of its sessions, if there are any
   const audit = end.type ? model.willAudit(end.type) : null;
-  const changing = account.sessions.find(({ token }) => token !== "" && token === request[2].token);
-  const hadSuccessor = changing?.mayHaveSuccessor ?? false;
-  if (changing) changing.mayHaveSuccessor = true;
+  const keep = account.sessions.find(({ token }) => token !== "" && token === request[2].token)?.mayBeSucceeded();
   const [given, answer] = await Promise.all([starting, step.send(`${name} ${account.name}`, ...request)]);
   const { outcome } = answer;
-  if (changing && outcome === "refused") changing.mayHaveSuccessor = hadSuccessor;
+  if (outcome === "refused") keep?.();
   if (outcome === "refused" && end.type) throw new Violation("account is lost", account.name);
   if (outcome === "done" && end.type === "account_disabled") audit?.done();
   if (outcome === "done") end.done(account, answer, request[2], links);

@@ -7,7 +7,12 @@ import { change } from "./operators";
 const browsers = ({ liveSessions }: Account) => liveSessions.filter(({ cookie }) => cookie !== null);
 const named = ({ sessions }: Account) => sessions.filter(({ id }) => id !== null).slice(-6);
 
-function onBrowser(name: string, weight: number, run: (step: Step, session: Session) => Promise<void>): Operation {
+/** An operation of a browser that is signed in. */
+export function onBrowser(
+  name: string,
+  weight: number,
+  run: (step: Step, session: Session) => Promise<void>,
+): Operation {
   const suits = (account: Account) => isThere(account) && browsers(account).length > 0;
   return onAccount(name, weight, suits, (step, account) => run(step, step.random.pick(browsers(account))));
 }
