@@ -8,8 +8,8 @@ import type { BillingRules } from "../entitlement-rules";
 import { CONSENT_WITHDRAWN } from "../events";
 import type { Applied } from "../inbox/apply";
 import { applyWithdrawal } from "../inbox/consent";
-import { nameImportedAccounts } from "../inbox/imported-accounts";
 import { applyEvent } from "../inbox/inbox";
+import { nameAccounts } from "../inbox/name-accounts";
 import { ownerAccountIds, storedAppUserIds } from "../inbox/store";
 import { findProvider } from "../providers/find-provider";
 import { type Position, progressOf, readBatch, toCursor } from "./event-batches";
@@ -89,7 +89,7 @@ async function parseAgain({ config, db }: Deps, row: Row): Promise<{ type: strin
   const provider = findProvider(row.provider);
   if (row.payload === null || !provider) return { type: row.type, accountIds: possibleAccountIds(row.appUserIds) };
   const read = provider.read(row.payload, row.receivedAt, config.BILLING_PRODUCTS);
-  const [event = read] = await nameImportedAccounts(db, [read]);
+  const [event = read] = await nameAccounts(db, [read]);
   const { facts, ...columns } = event;
   const { occurredAt, purchasedAt } = facts;
   const accountIds = ownerAccountIds(event);

@@ -9,8 +9,8 @@ import type { ProviderEvent } from "../events";
 import { newPurchase } from "../inbox/apply";
 import { decide, nameOf } from "../inbox/decide";
 import { foldPurchases } from "../inbox/fold";
-import { nameImportedAccounts } from "../inbox/imported-accounts";
 import { storeAndApply } from "../inbox/inbox";
+import { nameAccounts } from "../inbox/name-accounts";
 import { toRow } from "../inbox/store";
 import type { StoredPurchase } from "../purchase-state";
 import { findDifferences } from "../reconcile/place-snapshot";
@@ -146,7 +146,7 @@ async function previewAll(
 ): Promise<Preview[]> {
   const { db, now } = deps;
   const made = given.map(({ found, accountId }) => found.toEvent(accountId));
-  const named = await nameImportedAccounts(
+  const named = await nameAccounts(
     db,
     made.map(({ event }) => event),
   );

@@ -1,34 +1,12 @@
 import type { Context, Tx } from "../../context";
 import { newId } from "../../platform/db/ids";
 import { sql, uuidArray } from "../../platform/db/sql";
-import { normalizeAppUserIds } from "../app-user-ids";
-import type { ProviderEvent } from "../events";
 import { buildAliasEvent } from "../providers/build-event";
 import { type EventKey, keysOf } from "./lock";
 import { storeEvent } from "./store";
 
 /** An account that a provider's events name by the ids that an import gave it. */
 type ImportedCustomer = { provider: string; accountId: string; appUserIds: string[] };
-
-/**
- * Names imported accounts in events: puts the account's id before each App User ID that an import gave to it. Everything
- * that follows then finds the account as if its own app had bought.
- */
-export async function nameImportedAccounts<Event extends Pick<ProviderEvent, "appUserIds" | "transferredFrom">>(
-  db: Tx,
-  events: readonly Event[],
-): Promise<Event[]> {
-  const ids = [...new Set(events.flatMap(({ appUserIds }) => appUserIds))];
-  const aliases = ids.length > 0 ? await db.accountAlias.findMany({ where: { appUserId: { in: ids } } }) : [];
-  if (aliases.length === 0) return [...events];
-  const accountIdOf = new Map(aliases.map(({ appUserId, accountId }) => [appUserId, accountId]));
-  const named = (given: string[]) => normalizeAppUserIds(given.flatMap((id) => [accountIdOf.get(id) ?? id, id]));
-  return events.map((event) => ({
-    ...event,
-    appUserIds: named(event.appUserIds),
-    transferredFrom: named(event.transferredFrom),
-  }));
-}
 
 /** Finds imported accounts that stored events name by an old id alone: `which` limits the events or the aliases. */
 async function findUnlinked(db: Tx, which: { accountIds: string[] } | { events: readonly EventKey[] }) {

@@ -13,8 +13,9 @@ import { toStorableText } from "../../platform/storable";
 import { possibleAccountIds } from "../app-user-ids";
 import { IdentityEventType } from "../events";
 import { type Applied, type ApplyDeps, type ApplyOptions, applyEvents } from "./apply";
-import { nameImportedAccounts, storeImportAliases } from "./imported-accounts";
+import { storeImportAliases } from "./imported-accounts";
 import { type EventKey, type EventToApply, isOfPurchase, keyOf, keysOf } from "./lock";
+import { nameAccounts } from "./name-accounts";
 import { type NewEvent, ownerAccountIds, storeEvent } from "./store";
 import { updateOwners } from "./update-owners";
 
@@ -48,7 +49,7 @@ async function storeAndApplyMany(
   received: readonly NewEvent[],
   processAlone: (event: NewEvent) => Promise<Applied>,
 ): Promise<Outcome[]> {
-  const named = await nameImportedAccounts(
+  const named = await nameAccounts(
     deps.db,
     received.map(({ event }) => event),
   );

@@ -200,6 +200,19 @@ test("after a deletion transferred purchases stay with their new owner", async (
   expect(JSON.stringify(await ctx().db.billingEvent.findMany())).not.toContain(ann.id);
 });
 
+test("what a giver bought before a transfer, and arrives after the giver's deletion, is the new owner's", async () => {
+  const [ann, bob] = [await newAccount(), await newAccount()];
+  const bought = purchaseBy(ann.id, 10);
+  await deliverOk(bought);
+  await deliverOk(transfer([ann.id], [bob.id], 5));
+  await remove(ann);
+  await deliverOk(purchaseBy(ann.id, 8, { original_transaction_id: bought.original_transaction_id, type: "RENEWAL" }));
+  const late = purchaseBy(ann.id, 7);
+  await deliverOk(late);
+  expect(await Promise.all([bought, late].map(ownerOf))).toEqual([bob.id, bob.id]);
+  expect(await statusOf(bob)).toMatchObject({ isActive: true });
+});
+
 test("a customer who deletes the account, signs up again and restores purchases gets them back, however often", async () => {
   const [first, others] = [await newAccount(), await newAccount()];
   const bought = purchaseBy(first.id, 10);

@@ -1,0 +1,42 @@
+import type { Tx } from "../../context";
+import { uuidArray } from "../../platform/db/sql";
+import { normalizeAppUserIds, possibleAccountIds, pseudonymOf } from "../app-user-ids";
+import type { ProviderEvent } from "../events";
+
+/**
+ * Names accounts in events as the inbox does: puts an imported account's id before each App User ID that the import gave to
+ * it, and replaces the id of a deleted account by the pseudonym that its earlier events have. Everything that follows then
+ * finds what the account has bought, and who has it now.
+ */
+export async function nameAccounts<Event extends Pick<ProviderEvent, "appUserIds" | "transferredFrom">>(
+  db: Tx,
+  events: readonly Event[],
+): Promise<Event[]> {
+  const ids = [...new Set(events.flatMap(({ appUserIds }) => appUserIds))];
+  const names = await findNames(db, ids);
+  if (names.size === 0) return [...events];
+  const named = (given: string[]) => normalizeAppUserIds(given.flatMap((id) => names.get(id) ?? id));
+  return events.map((event) => ({
+    ...event,
+    appUserIds: named(event.appUserIds),
+    transferredFrom: named(event.transferredFrom),
+  }));
+}
+
+/** Returns what an event has instead of an App User ID, by the id, unless the id stays as it is. */
+async function findNames(db: Tx, appUserIds: string[]): Promise<Map<string, string[]>> {
+  if (appUserIds.length === 0) return new Map();
+  const accountIds = possibleAccountIds(appUserIds);
+  const pseudonyms = accountIds.map(pseudonymOf);
+  // A transfer has the pseudonyms of accounts that are not deleted, too.
+  const rows = await db.$queryRaw<{ appUserId: string; names: string[] }[]>`
+    SELECT "appUserId", ARRAY["accountId"::text, "appUserId"] AS names FROM "AccountAlias"
+    WHERE "appUserId" = ANY(${appUserIds}::text[])
+    UNION
+    SELECT given.id::text, ARRAY[given.pseudonym] FROM "BillingEvent" AS event
+    JOIN unnest(${uuidArray(accountIds)}, ${pseudonyms}::text[]) AS given (id, pseudonym)
+      ON given.pseudonym = ANY(event."appUserIds")
+    WHERE event."appUserIds" && ${pseudonyms}::text[]
+      AND NOT EXISTS (SELECT FROM "Account" AS account WHERE account.id = given.id)`;
+  return new Map(rows.map(({ appUserId, names }) => [appUserId, names]));
+}
