@@ -132,6 +132,7 @@ const isKnown = (source: Purchase | Grant) => source instanceof Grant || source.
 type Listed = {
   originalTransactionId: string;
   isActive: boolean;
+  willRenew: boolean;
   isFamilyShare: boolean;
   store: string | null;
   entitlements: unknown[];
@@ -163,5 +164,9 @@ export function sawPurchases(
       throw new Violation("status differs from the events", `${label} is shared, or not`);
     if (shown && isActive !== null && isActive !== shown.isActive)
       throw new Violation("status differs from the events", `${label} is ${isActive ? "not " : ""}active`);
+    const { endsAtMs, isLifetime, renews } = purchase;
+    const willRenew = renews && !isLifetime;
+    if (isActive && untilMs < endsAtMs - MARGIN_MS && shown?.willRenew !== willRenew)
+      throw new Violation("status differs from the events", `${label} ${willRenew ? "does not renew" : "renews"}`);
   }
 }

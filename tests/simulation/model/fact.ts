@@ -11,6 +11,8 @@ export class Violation extends Error {
 /** A fact that an unanswered request may have changed has several possible values, until an answer shows which it has. */
 export class Fact<T> {
   #values: T[];
+  /** What it may have been before it was set to another value. */
+  former: readonly T[] = [];
 
   constructor(...values: T[]) {
     this.#values = values;
@@ -27,6 +29,7 @@ export class Fact<T> {
     return this.#values.includes(value);
   }
   set(value: T): void {
+    if (!this.is(value)) this.former = this.#values.filter((one) => one !== value);
     this.#values = [value];
   }
   restore(values: readonly T[]): void {

@@ -37,6 +37,10 @@ export async function logIn(step: Step, account: Account, password: string, emai
   signedIn(step, account, answer, false);
 }
 
+/** With a password that it had before, if there is one. */
+export const logInWrongly = (step: Step, account: Account) =>
+  logIn(step, account, account.password.former.find((one) => one !== null) ?? WRONG_PASSWORD);
+
 export async function seeSession(step: Step, session: Session): Promise<void> {
   const { account } = session;
   const number = account.sessions.indexOf(session);
@@ -107,7 +111,7 @@ export const accountOperations: Operation[] = [
   onAccount("log in", 4, isThere, (step, account) =>
     logIn(step, account, step.random.pick(account.password.possible) ?? WRONG_PASSWORD),
   ),
-  onAccount("log in with a wrong password", 1, isThere, (step, account) => logIn(step, account, WRONG_PASSWORD)),
+  onAccount("log in with a wrong password", 1, isThere, logInWrongly),
   onAccount("log in through the form", 2, isThere, async (step, account) => {
     const { random } = step;
     const email = random.pick(account.email.possible);

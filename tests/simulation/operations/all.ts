@@ -3,7 +3,7 @@ import type { Account, Code } from "../model/accounts";
 import { lastEnded, Violation } from "../model/fact";
 import type { Model } from "../model/model";
 import type { World } from "../world";
-import { accountOperations, logIn, seeSession } from "./accounts";
+import { accountOperations, logIn, logInWrongly, seeSession } from "./accounts";
 import { billingOperations, deliverRest, seePurchases, seeStatus } from "./billing";
 import { codeOperations, exchangeForm } from "./codes";
 import { completeSignIn, factorOperations, seeFactors } from "./factors";
@@ -88,7 +88,7 @@ export async function checkAll(step: Step): Promise<void> {
     for (const passkey of account.passkeys) await signInWithPasskey(step, account, passkey);
     for (const identity of account.identities) await signInWithProvider(step, account, identity);
     for (const password of [...account.password.possible]) await logIn(step, account, password ?? WRONG_PASSWORD);
-    await logIn(step, account, WRONG_PASSWORD);
+    await logInWrongly(step, account);
     await seeStatus(step, account);
     await seePurchases(step, account);
     if (account.devices.length > 0) await seeDevices(step, account);
