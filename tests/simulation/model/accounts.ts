@@ -123,9 +123,9 @@ export class Account {
   }
   /** A session goes on under a new token, and under its id. */
   succeed(session: Session, token: string): Session {
-    const { id, authenticatedAtMs, hasTwoFactors } = session;
+    const { id, authenticatedAtMs, hasTwoFactors, codeText } = session;
     session.id = null;
-    return Object.assign(this.addSession(token), { id, authenticatedAtMs, hasTwoFactors });
+    return Object.assign(this.addSession(token), { id, authenticatedAtMs, hasTwoFactors, codeText });
   }
   codesOf(kind: CodeKind): Code[] {
     return this.codes.filter((code) => code.kind === kind);

@@ -36,6 +36,8 @@ export class Message extends Usable {
   exists = new Fact(true);
   readonly #ended: ReadonlySet<Device>;
   readonly #received = new Map<Device, number>();
+  /** When it was stored at the latest: its life begins then, if not later. */
+  storedByMs = Number.POSITIVE_INFINITY;
   /** When the cancellation was acknowledged. */
   canceledAtMs = Number.POSITIVE_INFINITY;
 
@@ -55,7 +57,7 @@ export class Message extends Usable {
     if (!this.isFor(device) || this.#ended.has(device)) throw new Violation("notification to another device", label);
     if (nowMs > this.canceledAtMs + CLAIM_MS) throw new Violation("canceled notification is sent", label);
     if (nowMs < this.sendAtMs - CLAIM_MS) throw new Violation("notification before its time", label);
-    const lateMs = nowMs - (this.sendAtMs + this.expiresAfterMs);
+    const lateMs = nowMs - (Math.max(this.sendAtMs, this.storedByMs) + this.expiresAfterMs);
     if (lateMs > CLAIM_MS) throw new Violation("expired notification is sent", `${label}, ${lateMs} ms late`);
     this.#received.set(device, (this.#received.get(device) ?? 0) + 1);
   }

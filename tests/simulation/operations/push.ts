@@ -110,6 +110,7 @@ async function notify(
   const audit = model.willAudit("push_sent");
   const due = devices.filter((device) => device.works.is(true) && isFor(device));
   const answer = await step.send(`notify ${label}`, "POST", "/api/admin/push/messages", { operator: "sim", json });
+  message.storedByMs = step.nowMs;
   if (answer.outcome === "refused") {
     audit.refused();
     message.end();
