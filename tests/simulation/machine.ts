@@ -2,6 +2,8 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire, syncBuiltinESMExports } from "node:module";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { createRandom, type Random } from "./random";
 
 /**
@@ -97,6 +99,12 @@ export const machine = {
       await job.result.catch(() => {});
       job.end();
     }
+  },
+  /** Removes from memory what nothing refers to. */
+  collectGarbage: async () => {
+    setFlagsFromString("--expose-gc");
+    await new Promise<void>((resolve) => real.setImmediate(resolve)); // what a WeakRef has returned stays until then
+    runInNewContext("gc")();
   },
   install: (modules: ReadonlyMap<number, WebAssembly.Module>) => {
     state.modules = new Map(modules);

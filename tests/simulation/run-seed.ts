@@ -340,6 +340,8 @@ class Run {
     const intervals = machine.intervalCount();
     if (intervals !== this.#intervalsAtRest)
       throw new Violation("timers go on", `${intervals}, not ${this.#intervalsAtRest}`);
+    const requests = await this.#world.countRequests();
+    if (requests > 0) throw new Violation("requests stay in memory", `${requests}`);
   }
 
   /** The clock goes on by days at once, and then for some hours: what runs hourly removes what has expired. */

@@ -144,6 +144,8 @@ export class World {
   fatal: string | null = null;
   /** How many requests were answered. */
   answers = 0;
+  /** The requests since the service was last started. */
+  #sent: WeakRef<Request>[] = [];
   #ips = 0;
 
   constructor(folder: string) {
@@ -171,6 +173,7 @@ export class World {
   async open(): Promise<void> {
     this.process.isAlive = false;
     this.gates = [];
+    this.#sent = [];
     const process = new Process();
     this.process = process;
     const onFatal = (error: Error): never => {
@@ -296,6 +299,12 @@ export class World {
     return FAULTS[port];
   }
 
+  /** How many requests are in memory after all were answered. */
+  async countRequests(): Promise<number> {
+    await machine.collectGarbage();
+    return this.#sent.filter((request) => request.deref() !== undefined).length;
+  }
+
   /** How many rows of queues wait for something, and how many providers were not asked for what was lost until a time. */
   async countWork(calmFromMs: number): Promise<number> {
     const [row] = await this.context.db.$queryRaw<{ count: bigint }[]>`SELECT (SELECT count(*) FROM "QueuedEmail")
@@ -335,6 +344,7 @@ export class World {
     const handler = typeof found?.responder === "object" ? (found.responder as Handlers)[method] : undefined;
     if (!found || !handler) throw new Error(`No route for ${method} ${url.pathname}`);
     const request = new Request(url, { method, headers, ...(body !== undefined && { body }) });
+    this.#sent.push(new WeakRef(request));
     this.#ips = (this.#ips + 1) % 60_000;
     const socketIp = `10.0.${this.#ips >> 8}.${this.#ips & 255}`;
     const respond = async () => {
