@@ -12,6 +12,7 @@ import { answerOf, call, get, post } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx, failingDatabase, useUp, withContext } from "@/tests/support/context";
 import { copyEmbeddedDatabase } from "@/tests/support/database";
+import { leaveUnfinished } from "@/tests/support/idempotency";
 import { callsHandlers, contentLength } from "@/tests/support/server";
 
 const LOGIN = "/api/auth/login";
@@ -167,12 +168,6 @@ async function newChange() {
   const { token } = await accountWithRole("admin");
   const headers = { "idempotency-key": randomUUID() };
   return () => post("/api/admin/keys", NEW_KEY, { token, headers });
-}
-
-/** What a process leaves behind that is killed while it processes every request so far. */
-async function leaveUnfinished(): Promise<void> {
-  const expiresAt = new Date(clock.now().getTime() + 40_000);
-  await ctx().db.idempotentRequest.updateMany({ data: { status: null, body: null, expiresAt } });
 }
 
 test("a request that another process may still work on is refused until it can be repeated, and forgotten after a day", async () => {

@@ -9,6 +9,7 @@ import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { answerOf, call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
+import { loseResponses } from "@/tests/support/idempotency";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
 import { activatedDevice } from "@/tests/support/push/push";
 import { billingEvent, DAY_MS, deliverOk, statusOf } from "@/tests/support/subscriptions/billing";
@@ -58,6 +59,19 @@ const auditedOf = async ({ id: accountId }: { id: string }) =>
     select: { type: true, actor: true, details: true },
     orderBy: { id: "asc" },
   });
+
+test("a grant with an Idempotency-Key is one, also if the process ended before it could answer", async () => {
+  const ann = await newAccount();
+  const headers = { "idempotency-key": randomUUID() };
+  const fields = { accountId: ann.id, entitlementId: "pro", days: 30, reason: REASON };
+  const send = async () => (await answerOf(await post(PATH, fields, { token: admin.token, headers }))).body;
+  const first = await send();
+  expect(first).toMatchObject({ isChanged: true });
+  await loseResponses();
+  expect(await send()).toMatchObject({ grant: { id: first.grant.id }, isChanged: false });
+  expect(await grantsOf(ann)).toHaveLength(1);
+  expect(await auditedOf(ann)).toHaveLength(1);
+});
 
 test("a grant counts in the status, the token and webhooks, never renews, and the list says who gave it and why", async () => {
   const ann = await newAccount();

@@ -58,6 +58,10 @@ export class EndpointInput implements Input {
     return operatorOf(this.principal as AnyPrincipal | null, this.caller);
   }
 
+  get requestKey(): string | undefined {
+    return this.#scope.requestKey;
+  }
+
   get ip(): string {
     return clientNetwork(this.request.headers, this.#scope.socketIp, this.ctx.config.TRUSTED_PROXY_HOPS);
   }

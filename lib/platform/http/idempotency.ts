@@ -33,6 +33,7 @@ export async function withIdempotency(
   const request = identify(scope, key);
   const first = await claim(scope.ctx, request);
   if (first !== null) return replay(first);
+  scope.requestKey = request.id;
   const renewal = setInterval(() => void extend(scope.ctx, request).catch(() => {}), RENEWAL_MS).unref();
   try {
     const response = await respond().catch(async (error: unknown) => {

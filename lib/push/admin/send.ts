@@ -44,11 +44,13 @@ export async function sendMessage(
   const isDirect = target.audience === null && (sendAt === null || sendAt <= deps.now());
   const event = { eventKey: `custom:${key}`, message };
   const estimate = isDirect ? null : await estimateRecipients(deps, target);
-  const id = await deps.db.$transaction((tx) =>
-    estimate === null
+  const id = await deps.db.$transaction(async (tx) => {
+    const stored = await tx.pushMessage.findUnique({ where: { eventKey: event.eventKey }, select: { id: true } });
+    if (stored) return stored.id;
+    return estimate === null
       ? sendNow(tx, deps, operator, { ...event, target })
-      : schedule(tx, deps, operator, { ...event, target, perSecond, sendAt, estimatedDevices: estimate.devices }),
-  );
+      : schedule(tx, deps, operator, { ...event, target, perSecond, sendAt, estimatedDevices: estimate.devices });
+  });
   deps.wakePush();
   return showMessage(deps, id);
 }

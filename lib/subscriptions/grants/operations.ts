@@ -42,7 +42,8 @@ export const grantOperations = {
       schema: GrantChange,
       examples: { Granted: { grant: GRANT, isChanged: true } },
     },
-    run: ({ ctx, operator, principal, body }) => grantEntitlement(ctx, { operator, principal }, body),
+    run: ({ ctx, operator, principal, body, requestKey }) =>
+      grantEntitlement(ctx, { operator, principal }, { ...body, key: body.key ?? requestKey }),
     form: {
       fields: GrantForm,
       toInput: ({ term, until, ...grant }) => {

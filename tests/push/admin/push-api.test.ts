@@ -4,6 +4,7 @@ import { queueBroadcast } from "@/lib/push/outbox/broadcasts";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { loseResponses } from "@/tests/support/idempotency";
 import { answered, MESSAGES, newSender } from "@/tests/support/push/admin";
 import {
   accountWithDevices,
@@ -71,6 +72,22 @@ describe("a message to an account", () => {
     expect(events).toMatchObject([{ type: "push_sent", actor: expect.stringMatching(/^key:/) }]);
     expect(JSON.stringify(events)).not.toContain("A body");
   });
+
+  test.each([0, 60])(
+    "is not sent again if the process ended before it could answer (in %i minutes)",
+    async (minutes) => {
+      const [account] = await accountWithDevices(2);
+      const headers = { "idempotency-key": randomUUID() };
+      const sendAt = new Date(clock.now().getTime() + minutes * 60_000).toISOString();
+      const message = { ...custom(account.email), ...(minutes > 0 && { sendAt }) };
+      const send = () => answered<Message>(post(MESSAGES, message, { token, headers }));
+      const { id } = await send();
+      await loseResponses();
+      expect(await send()).toMatchObject({ id, http: 201 });
+      const { messages } = await answered<{ messages: Message[] }>(get(`${MESSAGES}?account=${account.id}`, { token }));
+      expect(messages).toHaveLength(1);
+    },
+  );
 
   test("can be sent to one device first", async () => {
     const [, test] = await accountWithDevices(2);
