@@ -428,6 +428,14 @@ export class World {
     return rows.map(({ type, count }) => ({ type, count: Number(count) }));
   }
 
+  /** The texts that more than one message has. */
+  async repeatedMessages(): Promise<string[]> {
+    const rows = await this.context.db.$queryRaw<{ text: string }[]>`
+      SELECT payload #>> '{aps,alert,body}' AS "text" FROM "PushMessage" WHERE "kind" = 'custom' GROUP BY 1
+      HAVING count(*) > 1`;
+    return rows.map(({ text }) => text);
+  }
+
   /** null: something has failed since what is sent now was claimed, perhaps. */
   #undisturbedFaults(): number | null {
     return this.faults === this.faultsAtRest ? this.faults : null;

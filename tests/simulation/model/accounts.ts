@@ -1,4 +1,4 @@
-import type { Grant, Purchase } from "./billing";
+import type { Grant, Purchase, UnansweredGrant } from "./billing";
 import { Fact, Usable, Violation } from "./fact";
 import type { AuthenticatorApp, Identity, Passkey, RecoveryCode } from "./factors";
 import type { Device } from "./push";
@@ -92,8 +92,8 @@ export class Account {
   isUnclear = false;
   /** Requests about one account follow each other, unless an operation is about two at the same time. */
   isBusy = false;
-  /** Whether a grant may exist whose id was not returned. */
-  mayHaveUnknownGrant = false;
+  /** Requests for grants that were not answered. */
+  readonly unansweredGrants: UnansweredGrant[] = [];
 
   constructor(
     readonly number: number,

@@ -94,11 +94,17 @@ export class Grant extends Usable {
   }
 }
 
+/** A grant with an Idempotency-Key, and its event in the audit trail. */
+export type UnansweredGrant = {
+  sent: { json: { days: number }; headers: Record<string, string> };
+  audit: { done: () => void; refused: () => void };
+};
+
 type Customer = Owner & {
   /** Also those that were transferred to another one since. */
   purchases: Purchase[];
   grants: Grant[];
-  mayHaveUnknownGrant: boolean;
+  unansweredGrants: readonly UnansweredGrant[];
 };
 
 /** Those that an account has or had, and those that it may have until a transfer arrives. */
@@ -119,7 +125,7 @@ export function sawAccess(
     const gives = sources.map((one) =>
       one.entitlements.includes(id) ? one.givesAccess(account, fromMs, untilMs) : isKnown(one) ? false : null,
     );
-    if (id === "pro" && account.mayHaveUnknownGrant) gives.push(null);
+    if (id === "pro" && account.unansweredGrants.length > 0) gives.push(null);
     const expected = gives.includes(true) ? true : gives.includes(null) ? null : false;
     if (expected !== null && expected !== active.includes(id))
       throw new Violation("status differs from the events", `${account.name} has ${expected ? "not " : ""}${id}`);

@@ -30,6 +30,8 @@ export class Device extends Usable {
 export class Message extends Usable {
   /** By which it can be canceled. */
   id: string | null = null;
+  /** Its request, with an Idempotency-Key, and its event in the audit trail. null: it was answered. */
+  unanswered: { label: string; sent: object; audit: { done: () => void; refused: () => void } } | null = null;
   /** Those that have to get it, unless they are removed. */
   readonly due: Device[] = [];
   /** Whether its account exists: with an account its messages are deleted. */

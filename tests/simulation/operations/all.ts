@@ -100,7 +100,7 @@ export async function checkAll(step: Step): Promise<void> {
   for (const type of new Set([...audited.keys(), ...[...model.audited.keys()].filter((key) => !key.includes(" "))]))
     model.sawAudit(type, audited.get(type) ?? 0);
   checkDeliveries(step);
-  checkMessages(step);
+  await checkMessages(step);
 }
 
 /** So many days after all of it: what expires works no more and is removed, and what is kept is there. */

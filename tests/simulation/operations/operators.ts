@@ -17,8 +17,8 @@ export async function change(
   label: string,
   [method, path, sent = {}]: [method: string, path: string, sent?: Sent],
   changes: (body: Record<string, unknown>) => boolean = ({ isChanged }) => isChanged !== false,
+  audit = step.model.willAudit(type, subject),
 ) {
-  const audit = step.model.willAudit(type, subject);
   const answer = await step.send(label, method, path, { ...sent, operator: "sim" });
   if (answer.outcome === "done" && changes(answer.body || {})) audit.done();
   else if (answer.outcome !== "unknown") audit.refused();
@@ -63,6 +63,12 @@ function onAccountAsOperator(
       account.remove();
     }
   });
+}
+
+function newGrant({ model, random }: Step, { id: accountId }: Account) {
+  const json = { accountId, entitlementId: "pro", days: random.pick([1, 30]), reason: `Ticket ${random.below(1e6)}` };
+  const headers = { "idempotency-key": random.uuid() };
+  return { sent: { json, headers }, audit: model.willAudit("entitlement_granted", `account=${accountId}`) };
 }
 
 const path = (account: Account, rest = "") => `/api/admin/accounts/${account.id}${rest}`;
@@ -114,17 +120,22 @@ export const operatorOperations: Operation[] = [
     () => true,
   ),
   onAccount("grant an entitlement", 1.2, isIdentified, async (step, account) => {
-    const days = step.random.pick([1, 30]);
-    const json = { accountId: account.id, entitlementId: "pro", days, reason: `Ticket ${step.random.below(1e6)}` };
-    const mayHaveAnother = account.mayHaveUnknownGrant;
-    account.mayHaveUnknownGrant = true;
-    const label = `grant an entitlement to ${account.name}`;
+    const { random } = step;
     const event: [string, Subject] = ["entitlement_granted", `account=${account.id}`];
-    const answer = await change(step, event, label, ["POST", "/api/admin/billing/grants", { json }]);
-    if (answer.outcome === "unknown") return;
-    account.mayHaveUnknownGrant = mayHaveAnother;
-    if (answer.outcome === "done")
-      account.grants.push(new Grant(answer.body.grant.id, account, step.nowMs + days * DAY_MS));
+    const unanswered = random.chance(0.5) ? random.pick(account.unansweredGrants) : undefined;
+    const grant = unanswered ?? newGrant(step, account);
+    const { sent, audit } = grant;
+    if (!unanswered) account.unansweredGrants.push(grant);
+    const label = `grant an entitlement to ${account.name}`;
+    const request: [string, string, Sent] = ["POST", "/api/admin/billing/grants", sent];
+    // That nothing has changed says that an earlier request has.
+    const once = unanswered ? { ...audit, refused: () => {} } : audit;
+    const answer = await change(step, event, label, request, () => true, once);
+    if (answer.outcome === "unknown" || (unanswered && answer.outcome === "refused")) return;
+    account.unansweredGrants.splice(account.unansweredGrants.indexOf(grant), 1);
+    if (answer.outcome !== "done") return;
+    const endsAtMs = unanswered ? Date.parse(answer.body.grant.endsAt) : step.nowMs + sent.json.days * DAY_MS;
+    account.grants.push(new Grant(answer.body.grant.id, account, endsAtMs));
   }),
   onAccount(
     "end a grant",

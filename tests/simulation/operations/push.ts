@@ -107,24 +107,37 @@ async function notify(
   if (account) message.exists = account.exists;
   model.messages.push(message);
   const json = { kind: "custom", to, title: "Hello", body: text, ...options };
-  const audit = model.willAudit("push_sent");
-  const due = devices.filter((device) => device.works.is(true) && isFor(device));
-  const answer = await step.send(`notify ${label}`, "POST", "/api/admin/push/messages", { operator: "sim", json });
+  const sent = { operator: "sim", json, headers: { "idempotency-key": text } };
+  message.unanswered = { label, sent, audit: model.willAudit("push_sent") };
+  // One that expires soon may do so while nothing can be sent.
+  const due = devices.filter((device) => ttlSeconds === undefined && device.works.is(true) && isFor(device));
+  await send(step, message, due);
+  return message;
+}
+
+/** Sends the request of a message. `due`: those that have to get it; null: it is sent again. */
+async function send(step: Step, message: Message, due: Device[] | null = null): Promise<void> {
+  if (!message.unanswered) return;
+  const { label, sent, audit } = message.unanswered;
+  message.storedByMs = Number.POSITIVE_INFINITY;
+  const answer = await step.send(`notify ${label}`, "POST", "/api/admin/push/messages", sent);
   message.storedByMs = step.nowMs;
-  if (answer.outcome === "refused") {
+  const isOpen = answer.outcome === "unknown" || answer.body?.code === "request_in_progress";
+  if (isOpen || !message.unanswered) return;
+  message.unanswered = null;
+  if (answer.outcome === "done") {
+    audit.done();
+    message.id = answer.body.id;
+    message.due.push(...(due ?? []));
+  } else if (due) {
     audit.refused();
     message.end();
   }
-  if (answer.outcome !== "done") return message;
-  audit.done();
-  message.id = answer.body.id;
-  // One that expires soon may do so while nothing can be sent.
-  if (ttlSeconds === undefined) message.due.push(...due);
-  return message;
 }
 
 /** Once faults have ceased, everybody gets one more message: a removed app is noticed then. */
 export async function notifyAll(step: Step): Promise<void> {
+  for (const message of step.model.messages) await send(step, message);
   for (const device of allDevices(step)) device.isListed = false;
   await notify(step, { to: { audience: {} }, label: "all", isFor: () => true });
 }
@@ -149,7 +162,9 @@ async function cancel(step: Step, message: Message): Promise<void> {
   if (isCanceled) message.canceledAtMs = Math.min(message.canceledAtMs, step.nowMs);
 }
 
-export function checkMessages({ model, faultCount }: Step): void {
+export async function checkMessages({ model, world, faultCount }: Step): Promise<void> {
+  const [repeated] = await world.repeatedMessages();
+  if (repeated) throw new Violation("message is stored twice", repeated);
   for (const { account, isListed, isGone } of model.accounts.flatMap(({ devices }) => devices))
     if (isGone && isListed) throw new Violation("removed app is active", account.name);
   for (const message of model.messages) message.check(faultCount() === 0);
@@ -190,6 +205,14 @@ export const pushOperations: Operation[] = [
       const locale = step.random.pick(["de", "en"]);
       const to = { audience: { locale } };
       await notify(step, { to, label: "an audience", isFor: (device) => device.locale === locale });
+    },
+  },
+  {
+    name: "notify again",
+    weight: 0.7,
+    start: (step) => {
+      const message = step.random.pick(step.model.messages.filter(({ unanswered }) => unanswered !== null));
+      return message ? send(step, message) : null;
     },
   },
   {
