@@ -99,8 +99,21 @@ export function transfersOf(purchase: { store: string; environment: string }, tr
     .map(({ eventId, facts, appUserIds, transferredFrom }) => ({
       id: eventId,
       occurredAt: facts.occurredAt,
-      appUserIds: appUserIds.filter((id) => !transferredFrom.includes(id)),
+      appUserIds: receiverOf(appUserIds, transferredFrom),
       transferredFrom,
     }))
     .filter(({ appUserIds }) => appUserIds.length > 0);
+}
+
+/**
+ * Returns the new owner's App User IDs of a transfer: each of its ids as often as it is there besides those of the previous
+ * owner. The pseudonym of a deleted receiver stands on both sides if an id of the giver's was the receiver's, too.
+ */
+function receiverOf(appUserIds: string[], transferredFrom: string[]): string[] {
+  const remaining = [...transferredFrom];
+  return appUserIds.filter((id) => {
+    const i = remaining.indexOf(id);
+    if (i >= 0) remaining.splice(i, 1);
+    return i < 0;
+  });
 }

@@ -84,7 +84,7 @@ async function findOutdatedPurchases({ db }: Deps, events: readonly EventKey[]):
     WITH event AS MATERIALIZED (
       SELECT provider, "eventId", "appUserIds", "purchaseId", "transferredFrom",
         CASE WHEN type IN (${literals(IdentityEventType.options)})
-          THEN ARRAY(SELECT unnest("appUserIds") EXCEPT SELECT unnest("transferredFrom")) END AS owners
+          THEN ARRAY(SELECT unnest("appUserIds") EXCEPT ALL SELECT unnest("transferredFrom")) END AS owners
       FROM ${keysOf(events)} JOIN "BillingEvent" USING (provider, "eventId")
     )
     SELECT event.provider, event."eventId", outdated.id, outdated."appUserIds"

@@ -213,6 +213,18 @@ test("what a giver bought before a transfer, and arrives after the giver's delet
   expect(await statusOf(bob)).toMatchObject({ isActive: true });
 });
 
+test("a purchase follows its transfers where a deleted receiver had an App User ID of the giver", async () => {
+  const [ann, bob, carl, dave] = [await newAccount(), await newAccount(), await newAccount(), await newAccount()];
+  const device = anonymous();
+  const bought = purchaseBy(device, 10);
+  await deliverOk(bought);
+  await deliverOk(transfer([device, ann.id], [bob.id], 8));
+  await deliverOk(transfer([bob.id, device], [carl.id], 6));
+  await remove(carl);
+  await deliverOk(transfer([carl.id], [dave.id], 4));
+  expect(await ownerOf(bought)).toBe(dave.id);
+});
+
 test("a customer who deletes the account, signs up again and restores purchases gets them back, however often", async () => {
   const [first, others] = [await newAccount(), await newAccount()];
   const bought = purchaseBy(first.id, 10);
