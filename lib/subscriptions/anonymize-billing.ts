@@ -86,19 +86,22 @@ function withPseudonym(column: Sql, { appUserIds, pseudonym }: Customer): Sql {
 
 /**
  * Finds all App User IDs of an account's customer in the provider's events. Leaves out other account ids, pseudonyms of
- * previous owners, and ids that only the events of another account name.
+ * previous owners, and ids that the events of another account name: under one pseudonym, the other account would have what
+ * this one has bought.
  */
 async function findAppUserIds(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
   const candidates = [
     ...(await findIdsInEvents(tx, accountId, purchases)),
-    ...(await findIdsOfPurchases(tx, accountId, purchases)),
+    ...purchases.flatMap(({ appUserIds }) => appUserIds),
   ];
+  const isOfOther = sql`"appUserIds" && ${candidates}::text[] AND "accountId" <> ${accountId}::uuid`;
+  const ofOthers = new Set(await findIdsNamed(tx, isOfOther));
   const accounts = await tx.account.findMany({
     where: { id: { in: possibleAccountIds(candidates), not: accountId } },
     select: { id: true },
   });
-  const otherAccountIds = new Set(accounts.map(({ id }) => id));
-  return [...new Set([accountId, ...candidates.filter((id) => !otherAccountIds.has(id) && !isPseudonym(id))])];
+  for (const { id } of accounts) ofOthers.add(id);
+  return [...new Set([accountId, ...candidates.filter((id) => !ofOthers.has(id) && !isPseudonym(id))])];
 }
 
 /** App User IDs in the account's own events, except transfers. */
@@ -107,14 +110,6 @@ async function findIdsInEvents(tx: Tx, accountId: string, purchases: OwnPurchase
   const inEvents = await findIdsNamed(tx, sql`"accountId" = ${accountId}::uuid`);
   const ofPurchases = sql`"accountId" IS NULL AND "purchaseId" = ANY(${purchaseIds}::uuid[])`;
   return [...inEvents, ...(await findIdsNamed(tx, ofPurchases))];
-}
-
-/** App User IDs of the account's purchases, except those in another account's events. Transfers do not count. */
-async function findIdsOfPurchases(tx: Tx, accountId: string, purchases: OwnPurchase[]): Promise<string[]> {
-  const ids = purchases.flatMap(({ appUserIds }) => appUserIds);
-  const isOfOther = sql`"appUserIds" && ${ids}::text[] AND "accountId" <> ${accountId}::uuid`;
-  const ofOthers = new Set(await findIdsNamed(tx, isOfOther));
-  return ids.filter((id) => !ofOthers.has(id));
 }
 
 /** Reads each id once: an app may have given many customers the same one. */

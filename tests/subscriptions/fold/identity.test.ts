@@ -225,6 +225,18 @@ test("a purchase follows its transfers where a deleted receiver had an App User 
   expect(await ownerOf(bought)).toBe(dave.id);
 });
 
+test("what a deleted account had bought goes to nobody who has an App User ID of what was transferred to it", async () => {
+  const [ann, bob, device] = [await newAccount(), await newAccount(), anonymous()];
+  const [moved, own] = [purchaseBy(device, 10), purchaseBy(bob.id, 9)];
+  for (const event of [moved, own]) await deliverOk(event);
+  await deliverOk({ id: randomUUID(), type: "SUBSCRIBER_ALIAS", app_user_id: ann.id, aliases: [device] });
+  await deliverOk(transfer([ann.id, device], [bob.id], 5));
+  await remove(bob);
+  const renewal = { type: "RENEWAL", original_transaction_id: own.original_transaction_id };
+  await deliverOk(purchaseBy(bob.id, 1, renewal));
+  expect(await Promise.all([moved, own].map(ownerOf))).toEqual([null, null]);
+});
+
 test("a customer who deletes the account, signs up again and restores purchases gets them back, however often", async () => {
   const [first, others] = [await newAccount(), await newAccount()];
   const bought = purchaseBy(first.id, 10);
