@@ -41,6 +41,8 @@ const NETWORK: ReadonlySet<Port> = new Set(["mail", "push", "fetch"]);
 /** How time passes at the end: longer than the longest wait between two attempts of anything, until nothing is left. */
 const DRAIN_SECONDS = [31, 31, 61, 301, 601, 1_201, 3_601, 3_601, 7_201, 21_601, 43_201];
 
+/** How many answered requests may be in memory: what has just run may refer to one. */
+const MAX_REQUESTS_AT_REST = 3;
 /** How long a request may take. */
 const REQUEST_LIMIT_MS = HOUR_MS;
 
@@ -312,6 +314,7 @@ class Run {
     // Transactions and leases may take too long.
     if (this.#running > 0 || this.#world.gates.length > 0) this.#world.faults += 1;
     await this.#world.pass(ms);
+    this.#movedMs = machine.elapsedMs();
     await this.#proceed(random, this.#plan.concurrency === 1 ? Number.POSITIVE_INFINITY : random.below(30));
   }
 
@@ -341,7 +344,7 @@ class Run {
     if (intervals !== this.#intervalsAtRest)
       throw new Violation("timers go on", `${intervals}, not ${this.#intervalsAtRest}`);
     const requests = await this.#world.countRequests();
-    if (requests > 0) throw new Violation("requests stay in memory", `${requests}`);
+    if (requests > MAX_REQUESTS_AT_REST) throw new Violation("requests stay in memory", `${requests}`);
   }
 
   /** The clock goes on by days at once, and then for some hours: what runs hourly removes what has expired. */

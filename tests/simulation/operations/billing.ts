@@ -1,5 +1,5 @@
 import type { Account } from "../model/accounts";
-import { type ProviderEvent, sawAccess, sawPurchases } from "../model/billing";
+import { type ProviderEvent, type Purchase, sawAccess, sawPurchases } from "../model/billing";
 import { importOperations, runImport } from "./imports";
 import { hasSession, isIdentified, type Operation, onAccount, type Step, sawSession } from "./operation";
 import { buy, deliver, happen, transfer } from "./stores";
@@ -30,6 +30,12 @@ export async function deliverRest(step: Step): Promise<void> {
         purchase.known = purchase.events.length;
 }
 
+/** Whether the service finds a purchase at its provider: the App Store is asked by a transaction, not by an account. */
+const canAskFor = ({ provider, events, known }: Purchase) =>
+  provider === "appStore"
+    ? known > 0 || events.some(({ isAcknowledged }) => isAcknowledged)
+    : provider !== "revenuecat";
+
 const allPurchases = ({ model }: Step) => model.accounts.flatMap(({ purchases }) => purchases);
 
 const appSession = ({ liveSessions }: Account) => liveSessions.find(({ cookie }) => cookie === null);
@@ -45,8 +51,7 @@ export async function seeStatus(step: Step, account: Account): Promise<void> {
   const answer = await step.send(`status of ${account.name}`, "GET", path, { token: session.token });
   if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
   if (answer.body.isFresh)
-    for (const { purchase, known } of before)
-      if (purchase.provider !== "revenuecat") purchase.known = Math.max(purchase.known, known);
+    for (const { purchase, known } of before) if (canAskFor(purchase)) purchase.known = Math.max(purchase.known, known);
   const entitlements = answer.body.entitlements as { id: string; isActive: boolean }[];
   const active = entitlements.filter(({ isActive }) => isActive).map(({ id }) => id);
   sawAccess(account, allPurchases(step), active, fromMs, step.nowMs);
@@ -63,7 +68,8 @@ export async function seePurchases(step: Step, account: Account): Promise<void> 
 }
 
 const owned = (account: Account) => account.purchases.filter(({ owner }) => owner === account);
-const canTransfer = (account: Account) => owned(account).some(({ provider }) => provider === "revenuecat");
+const canTransfer = (account: Account) =>
+  account.id !== null && owned(account).some(({ provider }) => provider === "revenuecat");
 
 export const billingOperations: Operation[] = [
   onAccount("buy", 2, isIdentified, async (step, account) => {

@@ -52,19 +52,23 @@ export class Step {
     };
   }
 
-  /** Sends a request, and returns how it ended. A failure is expected only if the simulation has caused one. */
+  /**
+   * Sends a request, and returns how it ended. A failure is expected only if the simulation has caused one, or if another
+   * operation, which `mayFail` knows of, can have.
+   */
   async send(
     operation: string,
     method: string,
     path: string,
     sent: Request = {},
+    mayFail = () => false,
   ): Promise<Answer & { outcome: Outcome }> {
     const answer = await this.world.send(operation, method, path, sent);
     const { status, body } = answer;
     this.note(`${operation}: ${status}${status >= 400 ? ` ${body?.code ?? body?.error ?? ""}` : ""}`);
     if (status === 500) throw new Violation("internal error", `${operation}: ${JSON.stringify(body).slice(0, 300)}`);
     // A provider that did not respond is not asked again for ten seconds.
-    const isExpected = this.isDisturbed() || body?.error === "temporarily_unavailable";
+    const isExpected = this.isDisturbed() || body?.error === "temporarily_unavailable" || mayFail();
     if (status === 503 && !isExpected) throw new Violation("unavailable without a fault", operation);
     return { ...answer, outcome: status === 503 ? "unknown" : status < 400 ? "done" : "refused" };
   }

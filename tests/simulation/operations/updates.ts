@@ -26,8 +26,15 @@ async function checkForUpdates(step: Step, product: Product, client: Client, isD
   product.sawOffer(client, release ?? null, step.nowMs);
   if (!isDownloaded || !release) return;
   const { pathname, search } = new URL(offered.artifact.url);
-  const file = await step.send(`download ${release.id}`, "GET", pathname + search);
-  if (product.changes === changes) sawFile(release, file.outcome, file.body);
+  await download(step, release, changes, pathname + search);
+}
+
+/** `changes`: those of the product when the release was there. The file goes with it, before all processes know that. */
+async function download(step: Step, release: Release, changes: number, path: string): Promise<void> {
+  const { product, id } = release;
+  const mayBeGone = () => product.isBusy || product.changes !== changes;
+  const answer = await step.send(`download ${id}`, "GET", path, {}, mayBeGone);
+  if (product.changes === changes) sawFile(release, answer.outcome, answer.body);
 }
 
 function sawFile(release: Release, outcome: string, body: unknown): void {
@@ -46,11 +53,9 @@ function sawFile(release: Release, outcome: string, body: unknown): void {
 
 /** The file of a release, by the link that feeds have. */
 async function downloadRelease(step: Step, release: Release): Promise<void> {
-  const { product, channel, version, platform, fileName, id } = release;
-  const { changes } = product;
+  const { product, channel, version, platform, fileName } = release;
   const path = `/api/updates/${product.name}/${channel}/${version}/${platform}/${fileName}`;
-  const answer = await step.send(`download ${id}`, "GET", path);
-  if (product.changes === changes) sawFile(release, answer.outcome, answer.body);
+  await download(step, release, product.changes, path);
 }
 
 /** All that clients get now. */
