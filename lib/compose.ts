@@ -75,7 +75,7 @@ export async function composeContext(given: Config, overrides: Overrides = {}): 
   process.env.NEXTAUTH_URL = config.baseUrl; // next-auth reads it from the environment alone
   const { now = () => new Date(), dbNow = databaseNow } = overrides;
   const database = overrides.database ?? (await open(config, log));
-  const db = await openClient({ config, database, log }, overrides);
+  const db = await openClient({ config, database, dbNow, log }, overrides);
   const deps = { config, db, dbNow, log, now };
   const telemetry = await openTelemetry({ ...deps, database });
   const mailer = overrides.mailer ?? createMailer(config, log);
@@ -136,11 +136,11 @@ async function readConfig(given: Config): Promise<Context["config"]> {
  * process that was killed, and reads the data keys: a transaction would block that query.
  */
 async function openClient(
-  { config, database, log }: Pick<Context, "config" | "database" | "log">,
+  { config, database, dbNow, log }: Pick<Context, "config" | "database" | "dbNow" | "log">,
   { checksTransactions = false }: Overrides,
 ) {
   const db = checksTransactions ? withTransactionCheck(database.client) : database.client;
-  if (database.embedded) await freeIdempotencyKeys({ db, log });
+  if (database.embedded) await freeIdempotencyKeys({ db, dbNow, log });
   if (config.mode === "embedded") await loadDataKeys({ config, db }).catch(() => {}); // `warnAtStart` reads them again
   return db;
 }

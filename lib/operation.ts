@@ -27,8 +27,8 @@ export type RequestScope = {
   /** Who runs the command that dispatches the request in its own process. Never set for a request from a socket. */
   operator?: OperatorName | undefined;
   startedMs: number;
-  /** Identifies the change that a request with an Idempotency-Key makes: it is the same for a repetition. */
-  requestKey?: string;
+  /** Identifies the change that a request with an Idempotency-Key makes: the same in each attempt until one has a response. */
+  changeId?: string;
   bytes: Uint8Array;
   format: BodyFormat;
   principal: AnyPrincipal | null;
@@ -72,8 +72,8 @@ export type Input<
   /** Who changes something as an operator. @throws Error unless operators alone are admitted */
   operator: Operator;
   caller: Caller;
-  /** Of a request with an Idempotency-Key: what it creates under this key, a repetition does not create again. */
-  requestKey?: string | undefined;
+  /** Of a request with an Idempotency-Key: what an attempt has created under this id, the next one does not create again. */
+  changeId?: string | undefined;
   /** The client's IP address, its IPv6 network (/64) or "unknown". */
   ip: string;
   log: Context["log"];

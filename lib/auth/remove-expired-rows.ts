@@ -34,7 +34,13 @@ export async function removeExpiredRows(ctx: Deps): Promise<number> {
     deleteBatch("FirstOperatorLink", "tokenHash", expired, "expiresAt"),
     deleteBatch("AuthorizationCode", "id", expiredForADay, "expiresAt"),
     deleteBatch("DeviceCode", "id", expiredForADay, "expiresAt"),
-    deleteBatch("IdempotentRequest", "id", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
+    // One without a response may have been made: its change's id is kept as long as a response is.
+    deleteBatch(
+      "IdempotentRequest",
+      "id",
+      sql`"expiresAt" < ${dbNow()} AND ("status" IS NOT NULL OR ${expiredForADay})`,
+      "expiresAt",
+    ),
     deleteBatch("UsedIdToken", "hash", expired, "expiresAt"),
     deleteBatch("RateLimitCounter", "key", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
   ];

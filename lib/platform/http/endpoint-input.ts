@@ -58,8 +58,8 @@ export class EndpointInput implements Input {
     return operatorOf(this.principal as AnyPrincipal | null, this.caller);
   }
 
-  get requestKey(): string | undefined {
-    return this.#scope.requestKey;
+  get changeId(): string | undefined {
+    return this.#scope.changeId;
   }
 
   get ip(): string {

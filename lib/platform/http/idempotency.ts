@@ -4,7 +4,8 @@ import { AppError } from "../../errors";
 import type { AnyDeclaration, RequestScope } from "../../operation";
 import type { AnyPrincipal } from "../../principal";
 import { readDatabaseTime } from "../db/clock";
-import { seconds } from "../db/sql";
+import { newId } from "../db/ids";
+import { seconds, sql } from "../db/sql";
 import { RouteResponse, serializedResponse } from "../http-message";
 
 const RETENTION_SECONDS = 24 * 60 * 60;
@@ -31,13 +32,13 @@ export async function withIdempotency(
   if (key === null) return respond();
   if (!KEY.test(key)) throw new AppError("invalid_idempotency_key");
   const request = identify(scope, key);
-  const first = await claim(scope.ctx, request);
-  if (first !== null) return replay(first);
-  scope.requestKey = request.id;
+  const claimed = await claim(scope.ctx, request);
+  if ("status" in claimed) return replay(claimed);
+  scope.changeId = claimed.changeId;
   const renewal = setInterval(() => void extend(scope.ctx, request).catch(() => {}), RENEWAL_MS).unref();
   try {
     const response = await respond().catch(async (error: unknown) => {
-      await scope.ctx.db.idempotentRequest.deleteMany({ where: { id: request.id } }).catch(() => {}); // the lease ends
+      await endLeases(scope.ctx, sql`"id" = ${request.id}`).catch(() => {}); // it ends by itself
       throw error;
     });
     const body = idempotency === "replay" ? String(response.body ?? "") : null;
@@ -54,10 +55,15 @@ export async function withIdempotency(
  * Frees the keys of requests that a process left unfinished when it was killed. Only for a database that no other process
  * can have open: otherwise another one may still be working on them.
  */
-export async function freeIdempotencyKeys({ db, log }: Pick<Context, "db" | "log">): Promise<void> {
-  await db.idempotentRequest.deleteMany({ where: { status: null } }).catch((error: unknown) => {
-    log.warn({ err: error }, "the keys of unfinished requests could not be freed: they are free after a minute");
+export async function freeIdempotencyKeys(deps: Pick<Context, "db" | "dbNow" | "log">): Promise<void> {
+  await endLeases(deps, sql`true`).catch((error: unknown) => {
+    deps.log.warn({ err: error }, "the keys of unfinished requests could not be freed: they are free after a minute");
   });
+}
+
+/** Lets requests without a response be made again. What an attempt has created is not created again: it has their change's id. */
+async function endLeases({ db, dbNow }: Deps, where: ReturnType<typeof sql>): Promise<void> {
+  await db.$executeRaw`UPDATE "IdempotentRequest" SET "expiresAt" = ${dbNow()} WHERE "status" IS NULL AND ${where}`;
 }
 
 /** The caller is part of the id: nobody gets the response to another's request. */
@@ -77,15 +83,18 @@ function callerId(principal: AnyPrincipal): string {
 
 type Stored = { status: number; body: string | null };
 
-/** Claims a request for this process. Returns the stored response if there is one, otherwise null. */
-async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise<Stored | null> {
-  const claimed = await db.$executeRaw`
-    INSERT INTO "IdempotentRequest" AS stored ("id", "fingerprint", "expiresAt")
-    VALUES (${id}, ${fingerprint}, ${dbNow()} + ${seconds(LEASE_SECONDS)})
+/** Claims a request for this process. Returns the stored response if there is one, otherwise the change's id. */
+async function claim({ db, dbNow }: Deps, { id, fingerprint }: Request): Promise<Stored | { changeId: string }> {
+  const [claimed] = await db.$queryRaw<{ changeId: string }[]>`
+    INSERT INTO "IdempotentRequest" AS stored ("id", "fingerprint", "expiresAt", "changeId")
+    VALUES (${id}, ${fingerprint}, ${dbNow()} + ${seconds(LEASE_SECONDS)}, ${newId()}::uuid)
     ON CONFLICT ("id") DO UPDATE SET
-      "fingerprint" = EXCLUDED."fingerprint", "expiresAt" = EXCLUDED."expiresAt", "status" = NULL, "body" = NULL
-    WHERE stored."expiresAt" <= ${dbNow()}`;
-  if (claimed > 0) return null;
+      "fingerprint" = EXCLUDED."fingerprint", "expiresAt" = EXCLUDED."expiresAt", "status" = NULL, "body" = NULL,
+      "changeId" = CASE WHEN stored."status" IS NULL AND stored."fingerprint" = EXCLUDED."fingerprint"
+        THEN coalesce(stored."changeId", EXCLUDED."changeId") ELSE EXCLUDED."changeId" END
+    WHERE stored."expiresAt" <= ${dbNow()}
+    RETURNING "changeId"::text`;
+  if (claimed) return claimed;
   const stored = await db.idempotentRequest.findUnique({ where: { id } });
   if (stored && stored.fingerprint !== fingerprint) throw new AppError("idempotency_key_reused");
   if (stored?.status != null) return { status: stored.status, body: stored.body };

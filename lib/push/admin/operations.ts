@@ -253,9 +253,9 @@ export const pushOperations = {
         "An announcement of a version that is not published": { ...ANNOUNCEMENT_DETAILS, warnings: [NOT_PUBLISHED] },
       },
     },
-    run: async ({ ctx, operator, body, requestKey }) => {
+    run: async ({ ctx, operator, body, changeId }) => {
       if (body.kind === "app.new_version") return announceVersion(ctx, operator, body);
-      return { ...(await sendMessage(ctx, operator, body, requestKey)), warnings: [] };
+      return { ...(await sendMessage(ctx, operator, body, changeId)), warnings: [] };
     },
   }),
 

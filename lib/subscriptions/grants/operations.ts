@@ -42,8 +42,8 @@ export const grantOperations = {
       schema: GrantChange,
       examples: { Granted: { grant: GRANT, isChanged: true } },
     },
-    run: ({ ctx, operator, principal, body, requestKey }) =>
-      grantEntitlement(ctx, { operator, principal }, { ...body, key: body.key ?? requestKey }),
+    run: ({ ctx, operator, principal, body, changeId }) =>
+      grantEntitlement(ctx, { operator, principal }, { ...body, key: body.key ?? changeId }),
     form: {
       fields: GrantForm,
       toInput: ({ term, until, ...grant }) => {

@@ -89,6 +89,19 @@ describe("a message to an account", () => {
     },
   );
 
+  test("with a key that was used before is another one, if it has another text or the day is over", async () => {
+    const [account] = await accountWithDevices(1);
+    const headers = { "idempotency-key": randomUUID() };
+    const send = (body: string) =>
+      answered<Message>(post(MESSAGES, { ...custom(account.email), body }, { token, headers }));
+    const ids = [(await send("One")).id];
+    await loseResponses();
+    ids.push((await send("Two")).id);
+    clock.advance(25 * 3_600_000);
+    ids.push((await send("Two")).id);
+    expect(new Set(ids).size).toBe(3);
+  });
+
   test("can be sent to one device first", async () => {
     const [, test] = await accountWithDevices(2);
     const { push, sent } = recordingPush();

@@ -3,7 +3,7 @@ import type { Mutation } from "./mutation";
 export const mutation: Mutation = {
   what: "What was made before the process ended is made again by a repetition with the same Idempotency-Key",
   file: "lib/platform/http/idempotency.ts",
-  search: `  scope.requestKey = request.id;
+  search: `  scope.changeId = claimed.changeId;
 `,
   replace: "",
 };

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "IdempotentRequest" ADD COLUMN     "changeId" UUID;
