@@ -15,7 +15,7 @@ import { IdentityEventType } from "../events";
 import { type Applied, type ApplyDeps, type ApplyOptions, applyEvents } from "./apply";
 import { storeImportAliases } from "./imported-accounts";
 import { type EventKey, type EventToApply, isOfPurchase, keyOf, keysOf } from "./lock";
-import { nameAccounts } from "./name-accounts";
+import { anonymize, nameAccounts } from "./name-accounts";
 import { type NewEvent, ownerAccountIds, storeEvent } from "./store";
 import { updateOwners } from "./update-owners";
 
@@ -53,7 +53,7 @@ async function storeAndApplyMany(
     deps.db,
     received.map(({ event }) => event),
   );
-  const newEvents = received.map((given, i) => ({ ...given, event: named[i] ?? given.event }));
+  const newEvents = received.map((given, i) => anonymize({ ...given, event: named[i] ?? given.event }));
   const distinct = new Map<string, NewEvent>();
   for (const event of newEvents) if (!distinct.has(keyOf(event))) distinct.set(keyOf(event), event);
   const ofPurchases = [...distinct.values()].filter(({ event }) => event.facts.identityChange === null);

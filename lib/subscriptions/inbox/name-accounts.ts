@@ -1,7 +1,8 @@
 import type { Tx } from "../../context";
 import { uuidArray } from "../../platform/db/sql";
-import { normalizeAppUserIds, possibleAccountIds, pseudonymOf } from "../app-user-ids";
+import { isPseudonym, normalizeAppUserIds, possibleAccountIds, pseudonymOf } from "../app-user-ids";
 import type { ProviderEvent } from "../events";
+import type { NewEvent } from "./store";
 
 /**
  * Names accounts in events as the inbox does: puts an imported account's id before each App User ID that the import gave to
@@ -21,6 +22,14 @@ export async function nameAccounts<Event extends Pick<ProviderEvent, "appUserIds
     appUserIds: named(event.appUserIds),
     transferredFrom: named(event.transferredFrom),
   }));
+}
+
+/** An event of a deleted account has no more of it than the account's earlier events do: see `anonymizeBilling`. */
+export function anonymize<New extends Pick<NewEvent, "event" | "payload">>(newEvent: New): New {
+  const { event } = newEvent;
+  if (!event.appUserIds.some(isPseudonym)) return newEvent;
+  const facts = { ...event.facts, appTransactionId: null };
+  return { ...newEvent, event: { ...event, appUserId: null, facts }, payload: null };
 }
 
 /** Returns what an event has instead of an App User ID, by the id, unless the id stays as it is. */

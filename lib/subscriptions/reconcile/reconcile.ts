@@ -1,6 +1,7 @@
 import type { Context } from "../../context";
 import type { WebhookRecorder } from "../../webhooks/outbox";
 import { applyEvent } from "../inbox/inbox";
+import { anonymize, nameAccounts } from "../inbox/name-accounts";
 import { ownerAccountIds, storeEvent } from "../inbox/store";
 import type { Source, SourceDeps } from "../sources/source";
 import { isSnapshot, isUpToDate, placeSnapshot, type SnapshotEvent } from "./place-snapshot";
@@ -24,7 +25,8 @@ export async function reconcile(deps: ReconcileDeps, source: Source, reference: 
   const requestedAt = deps.now(); // events during the request are newer than its response
   const result: Reconciled = { known: 0, corrected: 0 };
   for (const { toEvent } of await source.readPurchases(deps, reference, requestedAt)) {
-    const { event, toPayload } = toEvent();
+    const { event: read, toPayload } = toEvent();
+    const [event = read] = await nameAccounts(deps.db, [read]);
     if (!isSnapshot(event)) continue;
     result.known += 1;
     for (const { purchase, snapshot, secondsLeft } of await placeSnapshot(deps, source.provider, event, requestedAt)) {
@@ -45,7 +47,7 @@ export async function reconcile(deps: ReconcileDeps, source: Source, reference: 
 type Stored = { provider: string; eventId: string; payload: unknown };
 
 async function applyCorrection(deps: ReconcileDeps, stored: Stored, event: SnapshotEvent, receivedAt: Date) {
-  await storeEvent(deps, { ...stored, event, receivedAt });
+  await storeEvent(deps, anonymize({ ...stored, event, receivedAt }));
   const { provider, eventId } = stored;
   const { status } = await applyEvent(deps, { provider, eventId, accountIds: ownerAccountIds(event) });
   return status === "processed";

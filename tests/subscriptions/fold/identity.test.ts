@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Prisma } from "@/lib/platform/db/generated/client";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { ctx } from "@/tests/support/context";
@@ -265,8 +266,9 @@ test("an alias of a deleted account's id gives what was bought under it, and so 
   const moved = transfer([bob.id], [newBob.id], 5);
   await deliverOk(moved);
   // As a version left them that knew no stand-ins.
-  const names = { appUserIds: [newBob.id, bob.id], transferredFrom: [bob.id] };
-  await ctx().db.billingEvent.updateMany({ where: { eventId: moved.id }, data: names });
+  const payload = { api_version: "1.0", event: moved as Prisma.InputJsonObject };
+  const data = { appUserIds: [newBob.id, bob.id], transferredFrom: [bob.id], payload };
+  await ctx().db.billingEvent.updateMany({ where: { eventId: moved.id }, data });
   await ctx().db.purchase.updateMany({ where: { accountId: newBob.id }, data: { accountId: null, appUserIds: [] } });
   expect(await statusOf(newBob)).toMatchObject({ status: "none" });
   expect(await replay({ eventId: moved.id })).toEqual({ processed: 1 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
 import { startProvider, withKeys } from "@/tests/support/subscriptions/billing-sources";
@@ -101,6 +102,19 @@ describe.each(["paddle", "appStore"] as const)("%s", (name) => {
     await deliver(late);
     expect(await statusOf(ann)).toMatchObject({ status: "active", isLifetime: true, refundedAt: null });
     expect(await reconcile(ann)).toMatchObject([{ known: 1, corrected: 0 }]);
+  });
+
+  test("what the provider knows of a deleted account brings nothing of it back", async () => {
+    const id = await bought("subscribe");
+    const { password, token } = ann;
+    expect((await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token })).status).toBe(200);
+    fakes[name].change.cancel(id);
+    clock.advance(1000);
+    await withKeys(provider.url, () => reconcileWith(ctx().billing));
+    const where = { originalTransactionId: id };
+    const stored = await ctx().db.purchase.findFirstOrThrow({ where, include: { events: true } });
+    expect(stored.unsubscribedAt).not.toBeNull();
+    expect(JSON.stringify(stored)).not.toContain(ann.id);
   });
 
   test("a purchase that the provider does not know stays as it is", async () => {

@@ -85,6 +85,7 @@ test("a late event for a deleted account is stored without its email and without
   });
   expect(await deliverOk(after)).toBe("processed");
   const [first, last] = [await storedEvent(before.id), await storedEvent(after.id)];
+  expect(JSON.stringify([first, last])).not.toContain(id);
   expect(last).toMatchObject({ accountId: null, purchase: { id: first?.purchaseId, accountId: null } });
   expect(JSON.stringify([first, last])).not.toContain(email);
   expect(JSON.stringify([first, last])).not.toContain("5550177");
