@@ -16,6 +16,7 @@ import { advanceRollouts } from "./releases/rollouts/advance-rollouts";
 import { writeCompletedRollouts } from "./releases/rollouts/write-completed-rollouts";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
 import { expireGrants } from "./subscriptions/grants/grants";
+import { retryWithdrawals } from "./subscriptions/inbox/consent";
 import { retryEvents } from "./subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "./subscriptions/notifications/trial-endings";
 import { removeReconcileJobs, scheduleRenewals } from "./subscriptions/reconcile/schedule";
@@ -49,6 +50,7 @@ const tasks = (ctx: Context): Task[] => [
   [MINUTE_MS, "storing adoption counts failed: they stay in memory", () => flushCounts(ctx)],
   [2 * SECOND_MS, "sending webhooks failed", ctx.webhooks.wake],
   [30 * SECOND_MS, "retrying billing events failed", () => retryEvents(ctx)],
+  [30 * SECOND_MS, "retrying withdrawn consents failed", () => retryWithdrawals(ctx)],
   [30 * SECOND_MS, "ending expired grants failed", () => expireGrants(ctx)],
   [30 * SECOND_MS, "scheduling overdue renewals to be reconciled failed", () => scheduleRenewals(ctx)],
   [30 * SECOND_MS, "notifying of trials that end failed", () => notifyTrialEndings(ctx)],

@@ -9,6 +9,7 @@ import { showBillingEvent } from "@/lib/subscriptions/admin/show-event";
 import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
 import { exportBilling } from "@/lib/subscriptions/export-billing";
 import { expireGrants } from "@/lib/subscriptions/grants/grants";
+import { retryWithdrawals } from "@/lib/subscriptions/inbox/consent";
 import { retryEvents } from "@/lib/subscriptions/inbox/inbox";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { listPurchases } from "@/lib/subscriptions/operations";
@@ -66,6 +67,7 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
 
   test.each<[string, (db: Db) => Promise<unknown>]>([
     ["the retry of pending events", (db) => retryEvents({ ...ctx(), db })],
+    ["the retry of withdrawn consents", (db) => retryWithdrawals({ ...ctx(), db })],
     ["the schedule of overdue renewals", (db) => scheduleRenewals({ ...ctx(), db, billing: EVERY_API })],
     [
       "the search for lost events",

@@ -1,5 +1,8 @@
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
+import type { Prisma } from "../../platform/db/generated/client";
+import { sql } from "../../platform/db/sql";
+import { perObject } from "../../platform/per-object";
 import { type BillingRules, canEntitle, readStatusRules } from "../entitlement-rules";
 import { CONSENT_WITHDRAWN } from "../events";
 import type { DeliveryReceipt } from "../schema";
@@ -7,6 +10,9 @@ import type { Applied, ApplyDeps } from "./apply";
 import { inTransaction, storeAndApply } from "./inbox";
 import type { EventKey } from "./lock";
 import { type NewEvent, SEVERAL_ACCOUNTS, storeEvent } from "./store";
+
+/** The reason of a withdrawal that concerns no account yet. */
+const ACCOUNT_UNKNOWN = "account_unknown";
 
 type Deps = Parameters<Context["withdrawConsent"]>[0] &
   Pick<Context, "db" | "dbNow" | "withdrawConsent"> & { config: BillingRules };
@@ -69,7 +75,7 @@ async function applyInTx(deps: Deps, tx: Tx, event: StoredWithdrawal, isDelivery
   const [accountId, ...others] = found.filter((id) => canEntitle({ environment }, rulesOf(id)));
   const data = { nextAttemptAt: null, accountId: accountId ?? null };
   if (accountId === undefined) {
-    const reason = found.length > 0 ? "sandbox" : "account_unknown";
+    const reason = found.length > 0 ? "sandbox" : ACCOUNT_UNKNOWN;
     await tx.billingEvent.update({ where: { id: event.id }, data: { ...data, state: "ignored", reason } });
     return "ignored";
   }
@@ -95,10 +101,48 @@ async function findAccounts(tx: Tx, { accountIds, appTransactionId, environment 
  * arrives late, says whose app it is.
  */
 async function applyMissedWithdrawals(deps: Deps, appTransactionId: string): Promise<void> {
-  const missed = await deps.db.$queryRaw<EventKey[]>`
-    SELECT DISTINCT event.provider, event."eventId" FROM "BillingEvent" AS event
-    JOIN "Purchase" AS purchase ON purchase."appTransactionId" = event."transactionId"
-    WHERE event."transactionId" = ${appTransactionId} AND event.type = ${CONSENT_WITHDRAWN} AND event.state = 'ignored'
-      AND purchase."accountId" IS NOT NULL AND purchase."startedAt" <= event."occurredAt"`;
+  const missed = await findMissed(deps, sql`event."transactionId" = ${appTransactionId}`);
   for (const event of missed) await applyWithdrawal(deps, event);
+}
+
+/** Finds the ignored withdrawals, among the events that match a condition, that concern the owner of a purchase by now. */
+function findMissed({ db }: Pick<Deps, "db">, isSearched: Prisma.Sql): Promise<EventKey[]> {
+  return db.$queryRaw`
+    SELECT DISTINCT event.provider, event."eventId" FROM "BillingEvent" AS event
+    JOIN "Purchase" AS purchase
+      ON purchase."appTransactionId" = event."transactionId" AND purchase.environment = event.environment
+    WHERE ${isSearched} AND event.type = ${CONSENT_WITHDRAWN} AND event.state = 'ignored'
+      AND purchase."accountId" IS NOT NULL AND purchase."startedAt" <= event."occurredAt"`;
+}
+
+/** The ignored events that one search reads. */
+const MAX_SEARCHED = 10_000;
+/** Up to which time of receipt this process has searched the ignored events. */
+const positionOf = perObject((_db: Deps["db"]) => ({ receivedAt: new Date(0) }));
+
+/**
+ * Applies the withdrawals that `receiveEvent` could not: their purchases were imported, reconciled or assigned, or the process
+ * was killed between the two. Searches the next `MAX_SEARCHED` ignored events, and begins again after the last. One that the
+ * sandbox ignores is left to the next event of its purchase.
+ */
+export async function retryWithdrawals(deps: Deps & Pick<Context, "isDraining" | "log">): Promise<void> {
+  const position = positionOf(deps.db);
+  const after = position.receivedAt;
+  const last = await deps.db.billingEvent.findFirst({
+    where: { state: "ignored", receivedAt: { gt: after } },
+    orderBy: { receivedAt: "asc" },
+    skip: MAX_SEARCHED - 1,
+    select: { receivedAt: true },
+  });
+  position.receivedAt = last?.receivedAt ?? new Date(0);
+  const until = last ? sql`event."receivedAt" <= ${last.receivedAt}::timestamptz` : sql`true`;
+  const isSearched = sql`event."receivedAt" > ${after}::timestamptz AND ${until} AND event.reason = ${ACCOUNT_UNKNOWN}`;
+  for (const event of await findMissed(deps, isSearched)) {
+    if (deps.isDraining) return;
+    try {
+      await applyWithdrawal(deps, event);
+    } catch (error) {
+      deps.log.warn({ err: error, eventId: event.eventId }, "a withdrawn consent was not applied: it will be retried");
+    }
+  }
 }

@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { readQueues } from "@/lib/overview/read-queues";
 import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
+import { retryWithdrawals } from "@/lib/subscriptions/inbox/consent";
 import { sweepProviders } from "@/lib/subscriptions/reconcile/sweep";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
-import { get } from "@/tests/support/api";
+import { get, post } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { DAY_MS } from "@/tests/support/subscriptions/billing";
@@ -105,6 +107,41 @@ test("a purchase from before the withdrawal that arrives after it is concerned, 
   await buy(ann, { at: before });
   expect(await withdrawals(ann.id)).toBe(1);
   expect(await stored()).toMatchObject({ state: "processed", reason: null, accountId: ann.id });
+});
+
+/** Gives the purchase of a customer who has no account to one. */
+async function assign(appUserId: string, { id: accountId }: TestAccount) {
+  const { token } = await accountWithRole("admin");
+  expect((await post("/api/admin/billing/assignments", { appUserId, accountId }, { token })).status).toBe(200);
+}
+
+test("a purchase that is assigned to an account after the withdrawal is concerned", async () => {
+  const ann = await newAccount();
+  const { buy, withdraw } = newDownload();
+  const customer = randomUUID();
+  await buy({ id: customer });
+  const uuid = randomUUID();
+  expect(await withdraw({ uuid })).toMatchObject([200, { status: "ignored" }]);
+  await assign(customer, ann);
+  await retryWithdrawals(ctx());
+  expect(await withdrawals(ann.id)).toBe(1);
+  const stored = await ctx().db.billingEvent.findFirstOrThrow({ where: { eventId: uuid } });
+  expect(stored).toMatchObject({ state: "processed", accountId: ann.id });
+});
+
+test("the withdrawal of a sandbox's purchase that is assigned is tried once", async () => {
+  const ann = await newAccount();
+  const { buy, withdraw } = newDownload();
+  const [customer, uuid] = [randomUUID(), randomUUID()];
+  const data = { environment: "Sandbox", appAppleId: undefined };
+  await buy({ id: customer }, { data });
+  await withdraw({ uuid, data });
+  await assign(customer, ann);
+  await retryWithdrawals(ctx());
+  const stored = await ctx().db.billingEvent.findFirstOrThrow({ where: { eventId: uuid } });
+  expect(stored).toMatchObject({ state: "ignored", reason: "sandbox" });
+  await withContext({ config: { BILLING_SANDBOX_TESTERS: [ann.id] } }, () => retryWithdrawals(ctx()));
+  expect(await withdrawals(ann.id)).toBe(0);
 });
 
 test("a withdrawal and the first event of the purchase at the same moment concern the account", async () => {
