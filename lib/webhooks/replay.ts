@@ -1,4 +1,4 @@
-import type { Context } from "../context";
+import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
 import { recordOperatorEvent } from "../platform/audit/operator-events";
 import { readDatabaseTime } from "../platform/db/clock";
@@ -42,21 +42,33 @@ export async function replayDeliveries(
   endpointId: string,
   { since, all }: Replay,
 ): Promise<{ queued: number }> {
-  const { db, now } = deps;
-  const { eventTypes } = await requireEnabled(db, endpointId);
+  const { eventTypes } = await requireEnabled(deps.db, endpointId);
   let queued = 0;
-  for (let after: Position = { at: since, id: NIL_ID }; ; ) {
-    const batch = await queueBatch(deps, endpointId, { eventTypes, all, after });
-    queued += batch.filter(({ isQueued }) => isQueued).length;
-    const last = batch.at(-1);
-    if (!last || batch.length < BATCH_SIZE) break;
-    after = last;
+  for (let after: Position | undefined = { at: since, id: NIL_ID }; after; ) {
+    const batch = await replayBatch(deps, operator, endpointId, { eventTypes, since, all, after });
+    queued += batch.queued;
+    after = batch.next;
   }
-  const details = { since: since.toISOString(), all, queued };
-  const event = { type: "webhook_replayed", target: `webhook:${endpointId}`, details } as const;
-  await db.$transaction((tx) => recordOperatorEvent(tx, now(), operator, event));
   deps.webhooks.wake();
   return { queued };
+}
+
+/** Queues the next events, with an event in the audit trail: a replay that is interrupted has recorded what it queued. */
+function replayBatch(
+  { db, dbNow, now }: Deps,
+  operator: Operator,
+  endpointId: string,
+  { since, ...batch }: Batch & { since: Date },
+): Promise<{ queued: number; next: Position | undefined }> {
+  return db.$transaction(async (tx) => {
+    const events = await queueBatch({ db: tx, dbNow }, endpointId, batch);
+    const queued = events.filter(({ isQueued }) => isQueued).length;
+    const next = events.length === BATCH_SIZE ? events.at(-1) : undefined;
+    const details = { since: since.toISOString(), all: batch.all, queued };
+    const event = { type: "webhook_replayed", target: `webhook:${endpointId}`, details } as const;
+    if (queued > 0 || next === undefined) await recordOperatorEvent(tx, now(), operator, event);
+    return { queued, next };
+  });
 }
 
 /** Sends an event of type `webhook.test` to an endpoint. Returns its id. @throws AppError not_found, webhook_disabled */
@@ -80,7 +92,11 @@ type Position = { at: Date; id: string };
 type Batch = { eventTypes: readonly string[]; all: boolean; after: Position };
 
 /** Queues the next events by their time. Pending deliveries keep their schedule. */
-function queueBatch({ db, dbNow }: Deps, endpointId: string, { eventTypes, all, after }: Batch) {
+function queueBatch(
+  { db, dbNow }: { db: Tx } & Pick<Deps, "dbNow">,
+  endpointId: string,
+  { eventTypes, all, after }: Batch,
+) {
   const replayed = all ? sql`delivery."state" <> 'pending'` : sql`delivery."state" = 'failed'`;
   return db.$queryRaw<(Position & { isQueued: boolean })[]>`
     WITH event AS MATERIALIZED (

@@ -3,8 +3,10 @@ import type { Sent } from "./billing";
 
 type Moment = "INSERT" | "UPDATE" | "INSERT OR UPDATE";
 
+const TABLES = ["BillingEvent", "Purchase", "AuditEvent"] as const;
+
 /** What the database does with a row, until `repair` is called: PL/pgSQL over NEW. */
-export async function onRow(when: Moment, body: string, table: "BillingEvent" | "Purchase" = "BillingEvent") {
+export async function onRow(when: Moment, body: string, table: (typeof TABLES)[number] = "BillingEvent") {
   await ctx().db.$executeRawUnsafe(
     `CREATE OR REPLACE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NEW; END $$`,
   );
@@ -19,7 +21,7 @@ export const whenProcessed = ({ id }: Sent, body: string) =>
 
 /** Ends what `onRow` has begun. */
 export async function repair(): Promise<void> {
-  for (const table of ["BillingEvent", "Purchase"]) {
+  for (const table of TABLES) {
     await ctx().db.$executeRawUnsafe(`DROP TRIGGER IF EXISTS fault ON "${table}"`);
   }
 }
