@@ -1,8 +1,9 @@
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
-import { post } from "@/tests/support/api";
+import { call, post } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
-import { clock } from "@/tests/support/context";
+import { clock, ctx } from "@/tests/support/context";
+import { clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
 import { onRow, repair } from "@/tests/support/subscriptions/faults";
 import { deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 
@@ -34,4 +35,35 @@ test("deliveries of webhooks are not queued again without their event", async ()
   await withoutEvent("webhook_replayed", replay);
   expect(await deliveriesOf(other.id)).toEqual([]);
   expect(await (await replay()).json()).toEqual({ queued: 1 });
+});
+
+const failing = (reason: string, status: number) => recordingPush(async () => ({ status, reason })).push;
+
+test("a pause of notifications is not ended without its event", async () => {
+  await clearOutbox();
+  await queueFor(1);
+  await deliverDue({ push: failing("InvalidProviderToken", 403) });
+  const end = () => call("DELETE", "/api/admin/push/pauses/production", { token: admin.token });
+  await withoutEvent("push_pause_ended", end);
+  expect(await ctx().db.pushPause.count()).toBe(1);
+  expect(await (await end()).json()).toEqual({ resumed: 1 });
+});
+
+test("notifications are not queued again without their event", async () => {
+  await clearOutbox();
+  const waiting = await queueFor(1);
+  await deliverDue({ push: failing("InvalidProviderToken", 403) });
+  const retry = () => post("/api/admin/push/retries", {}, { token: admin.token });
+  await withoutEvent("push_retried", retry);
+  expect(await ctx().db.pushPause.count()).toBe(1);
+  expect(await (await retry()).json()).toMatchObject({ resumed: 1 });
+  await deliverDue({ push: failing("BadTopic", 400) });
+  await withoutEvent("push_retried", retry);
+  expect(await waiting.rows()).toMatchObject([{ state: "failed" }]);
+  expect(await (await retry()).json()).toMatchObject({ retried: 1 });
+  const events = await ctx().db.auditEvent.findMany({ where: { type: "push_retried" }, orderBy: { id: "asc" } });
+  expect(events.map(({ details }) => details)).toEqual([
+    { deliveries: 0, resumed: 1, isAll: true },
+    { deliveries: 1, resumed: 0, isAll: true },
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import { readDatabaseTime } from "../../platform/db/clock";
@@ -47,38 +47,59 @@ export async function endPause(
   const { pauses } = await listPauses(deps);
   const pause = pauses.find((one) => one.environment === environment);
   if (!pause) throw new AppError("not_found");
-  const resumed = await endPauses(deps, environment);
-  const details = { environment, reason: pause.reason, until: pause.until.toISOString(), resumed };
-  const event = { type: "push_pause_ended", target: `push:${environment}`, details } as const;
-  await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+  const record = (tx: Tx, resumed: number) => {
+    const details = { environment, reason: pause.reason, until: pause.until.toISOString(), resumed };
+    const event = { type: "push_pause_ended", target: `push:${environment}`, details } as const;
+    return recordOperatorEvent(tx, deps.now(), operator, event);
+  };
+  const resumed = await endPauses(deps, record, environment);
   deps.wakePush();
   return { resumed };
 }
 
+type Key = { deviceId: string; messageId: string };
+
 /**
  * Deletes the pauses, or that of one environment, in a statement of its own. It waits for the workers that are storing
  * deliveries to wait for a pause, and later workers find none, so the statements after it see every row. Goes by key, so
- * that each row is requeued once, even if APNs pauses again in the meantime. Returns the number of rows.
+ * that each row is requeued once, even if APNs pauses again in the meantime. `record` runs in each transaction that changes
+ * something, with the number of its rows. Returns the number of rows.
  */
-export async function endPauses({ db, dbNow }: Deps, environment?: Environment): Promise<number> {
-  await db.pushPause.deleteMany({ where: environment ? { environment } : {} });
-  type Key = { deviceId: string; messageId: string };
+export async function endPauses(
+  { db, dbNow }: Deps,
+  record: (tx: Tx, resumed: number) => Promise<void>,
+  environment?: Environment,
+): Promise<number> {
   let resumed = 0;
-  for (let after: Key | undefined = { deviceId: NIL_ID, messageId: NIL_ID }; after; ) {
-    const rows: Key[] = await db.$queryRaw`
-      WITH waiting AS MATERIALIZED (
-        SELECT queued."deviceId", "messageId" FROM "QueuedPush" AS queued
-        JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
-        WHERE (queued."deviceId", "messageId") > (${after.deviceId}::uuid, ${after.messageId}::uuid)
-          AND ${isPaused(dbNow, environment)}
-        ORDER BY queued."deviceId", "messageId" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE OF queued
-      ), resumed AS (
-        UPDATE "QueuedPush" AS queued SET "nextAttemptAt" = ${dbNow()}
-        FROM waiting WHERE queued."deviceId" = waiting."deviceId" AND queued."messageId" = waiting."messageId"
-      )
-      SELECT * FROM waiting ORDER BY "deviceId", "messageId"`;
+  let isFirst = true;
+  for (let after: Key | undefined = { deviceId: NIL_ID, messageId: NIL_ID }; after; isFirst = false) {
+    const from: Key = after;
+    const rows = await db.$transaction(async (tx) => {
+      const { count: ended } = isFirst
+        ? await tx.pushPause.deleteMany({ where: environment ? { environment } : {} })
+        : { count: 0 };
+      const batch = await resumeBatch(tx, dbNow, environment, from);
+      if (ended > 0 || batch.length > 0) await record(tx, batch.length);
+      return batch;
+    });
     resumed += rows.length;
     after = rows.at(-1);
   }
   return resumed;
+}
+
+/** Makes the next deliveries due that wait for a pause. */
+function resumeBatch(tx: Tx, dbNow: Deps["dbNow"], environment: Environment | undefined, after: Key): Promise<Key[]> {
+  return tx.$queryRaw`
+    WITH waiting AS MATERIALIZED (
+      SELECT queued."deviceId", "messageId" FROM "QueuedPush" AS queued
+      JOIN "PushDevice" AS device ON device."id" = queued."deviceId"
+      WHERE (queued."deviceId", "messageId") > (${after.deviceId}::uuid, ${after.messageId}::uuid)
+        AND ${isPaused(dbNow, environment)}
+      ORDER BY queued."deviceId", "messageId" LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE OF queued
+    ), resumed AS (
+      UPDATE "QueuedPush" AS queued SET "nextAttemptAt" = ${dbNow()}
+      FROM waiting WHERE queued."deviceId" = waiting."deviceId" AND queued."messageId" = waiting."messageId"
+    )
+    SELECT * FROM waiting ORDER BY "deviceId", "messageId"`;
 }

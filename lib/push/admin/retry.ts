@@ -20,15 +20,17 @@ const MAX_STATEMENTS = 10;
  */
 export async function retryDeliveries(deps: Deps, operator: Operator, { ids }: Retry): Promise<RetryResult> {
   const { db, now, wakePush } = deps;
-  const resumed = await endPauses(deps);
+  const record = (tx: Tx, counts: { deliveries: number; resumed: number }) => {
+    const details = { ...counts, isAll: ids === undefined };
+    return recordOperatorEvent(tx, now(), operator, { type: "push_retried", target: "push:deliveries", details });
+  };
+  const resumed = await endPauses(deps, (tx, count) => record(tx, { deliveries: 0, resumed: count }));
   let retried = 0;
   let rows = MAX_ROWS_PER_STATEMENT;
   for (let i = 0; i < MAX_STATEMENTS && rows === MAX_ROWS_PER_STATEMENT; i++) {
     rows = await db.$transaction(async (tx) => {
       const moved = await retryFailed(tx, deps, ids);
-      const details = { deliveries: moved, resumed, isAll: ids === undefined };
-      const event = { type: "push_retried", target: "push:deliveries", details } as const;
-      if (moved > 0 || (i === 0 && resumed > 0)) await recordOperatorEvent(tx, now(), operator, event);
+      if (moved > 0) await record(tx, { deliveries: moved, resumed: 0 });
       return moved;
     });
     retried += rows;
