@@ -4,9 +4,13 @@ import { call, post } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { clearOutbox, deliverDue, queueFor, recordingPush } from "@/tests/support/push/push";
-import { onRow, repair } from "@/tests/support/subscriptions/faults";
+import { deliverOk, initialPurchase, statusOf } from "@/tests/support/subscriptions/billing";
+import { onRow, repair, whenProcessed } from "@/tests/support/subscriptions/faults";
+import { iso, newCustomer, subscriber } from "@/tests/support/subscriptions/revenuecat";
+import { setUpRevenueCat } from "@/tests/support/subscriptions/revenuecat-setup";
 import { deliveriesOf, newReceiver, removeEndpoints } from "@/tests/support/webhooks";
 
+const { revenueCat, withKey } = await setUpRevenueCat();
 let admin: TestAccount;
 
 beforeAll(async () => {
@@ -66,4 +70,33 @@ test("notifications are not queued again without their event", async () => {
     { deliveries: 0, resumed: 1, isAll: true },
     { deliveries: 1, resumed: 0, isAll: true },
   ]);
+});
+
+test("billing events are not replayed without their event", async () => {
+  const ann = await newAccount();
+  const bought = initialPurchase(ann.id);
+  await onRow("INSERT OR UPDATE", whenProcessed(bought, "RAISE division_by_zero;"));
+  expect(await deliverOk(bought)).toBe("failed");
+  await repair();
+  const replay = () => post("/api/admin/billing/replays", { state: "failed" }, { token: admin.token });
+  await withoutEvent("billing_events_replayed", replay);
+  expect(await statusOf(ann)).toMatchObject({ isActive: false });
+  expect(await (await replay()).json()).toMatchObject({ counts: { processed: 1 } });
+  const event = await ctx().db.auditEvent.findFirst({ where: { type: "billing_events_replayed" } });
+  expect(event?.details).toEqual({ state: "failed", events: 1, reason: null });
+});
+
+test("purchases are not reconciled without their event", async () => {
+  const { ann, known } = await newCustomer();
+  const unsubscribed = { ...known, unsubscribe_detected_at: iso(clock.now().getTime()) };
+  revenueCat.customers.set(ann.id, subscriber({ monthly: unsubscribed }));
+  const body = { accountId: ann.id };
+  const reconcile = () => post("/api/admin/billing/reconciliations", body, { token: admin.token });
+  await withKey(async () => {
+    await withoutEvent("billing_reconciled", reconcile);
+    expect(await statusOf(ann)).toMatchObject({ status: "active" });
+    expect(await (await reconcile()).json()).toMatchObject({ customers: [{ corrected: 1 }] });
+  });
+  const event = await ctx().db.auditEvent.findFirst({ where: { type: "billing_reconciled" } });
+  expect(event?.details).toEqual({ customers: 1, isWhole: false, reason: null });
 });

@@ -35,13 +35,21 @@ export async function reconcileCustomers(
     throw new AppError("billing_api_not_configured", { detail });
   }
   const start = cursor ?? { after: null, appUserId: null };
-  const owners = accountId ? [await ownerOf(deps, accountId)] : await nextOwners(deps, start);
-  const result = await reconcileOwners(deps, owners, start);
-  const corrected = result.customers.reduce((sum, one) => sum + one.corrected, 0);
-  const details = { customers: result.customers.length, corrected, isWhole: !accountId, reason: reason ?? null };
+  const given = accountId ? [await ownerOf(deps, accountId)] : await nextOwners(deps, start);
+  const owners = given.map((owner, i) => (i === 0 ? withoutDone(owner, start) : owner));
+  const details = {
+    customers: owners.flatMap((one) => one.references).length,
+    isWhole: !accountId,
+    reason: reason ?? null,
+  };
   const event = { type: "billing_reconciled", target: "purchases", details } as const;
-  if (result.customers.length > 0)
-    await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+  let recorded: Promise<void> | undefined;
+  // Before the first customer, since each has transactions of its own: one that is interrupted has its event, too.
+  const record = () => {
+    recorded ??= deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
+    return recorded;
+  };
+  const result = await reconcileOwners({ ...deps, record }, owners, start);
   const isEnd = result.position === null && (accountId !== undefined || owners.length < MAX_CUSTOMERS);
   const position = result.position ?? { after: owners.at(-1)?.purchaseId ?? null, appUserId: null };
   return {
@@ -59,6 +67,11 @@ export function countPurchases({ db }: Pick<Deps, "db">): Promise<number> {
 
 /** A customer with purchases: their first one, and what the providers are asked about, in order. */
 type Owner = { purchaseId: string | null; references: Reference[] };
+
+/** Leaves out the references that a request before has reconciled. */
+function withoutDone({ purchaseId, references }: Owner, { appUserId: last }: CustomerPosition): Owner {
+  return { purchaseId, references: references.slice(references.findIndex(({ reference }) => reference === last) + 1) };
+}
 
 async function ownerOf(deps: Deps, accountId: string): Promise<Owner> {
   return { purchaseId: null, references: await findAccountReferences(deps.db, openSources(deps), accountId) };
@@ -84,6 +97,9 @@ async function nextOwners({ billing, db }: Deps, { after }: CustomerPosition): P
   return owners;
 }
 
+/** `record`: records in the audit trail, once, that customers are reconciled. */
+type Recording = Deps & { record: () => Promise<void> };
+
 type Wait = NonNullable<ReconciledCustomers["retry"]>;
 
 type Stop = { retry: Wait | null; appUserId: string | null };
@@ -92,15 +108,14 @@ type Stop = { retry: Wait | null; appUserId: string | null };
  * Reconciles customers, several at once, at the pace that each provider allows: of one customer's references, each after the
  * other. `position`: where the next request continues, if not after all of them.
  */
-async function reconcileOwners(deps: Deps, owners: Owner[], start: CustomerPosition) {
+async function reconcileOwners(deps: Recording, owners: Owner[], start: CustomerPosition) {
   const deadline = performance.now() + MAX_REQUEST_MS;
   const customers: ReconciledCustomer[] = [];
   const pace = createPace(deps);
   let isStopped = false;
   const reconcileOwner = async ({ references }: Owner, last: string | null) => {
     const done: ReconciledCustomer[] = [];
-    const lastIndex = references.findIndex(({ reference }) => reference === last);
-    for (const one of references.slice(lastIndex + 1)) {
+    for (const one of references) {
       await pace(one);
       const outcome = isStopped || performance.now() > deadline ? null : await reconcileOne(deps, one);
       if (outcome && !("afterSeconds" in outcome)) done.push(outcome);
@@ -133,11 +148,12 @@ function createPace(deps: Deps): (reference: Reference) => Promise<void> {
   };
 }
 
-async function reconcileOne(deps: Deps, { provider, reference }: Reference): Promise<ReconciledCustomer | Wait> {
+async function reconcileOne(deps: Recording, { provider, reference }: Reference): Promise<ReconciledCustomer | Wait> {
   const customer = { provider, appUserId: reference };
+  const pausedSeconds = await readPause(deps, provider);
+  if (pausedSeconds > 0) return { appUserId: reference, afterSeconds: pausedSeconds };
+  await deps.record();
   try {
-    const pausedSeconds = await readPause(deps, provider);
-    if (pausedSeconds > 0) return { appUserId: reference, afterSeconds: pausedSeconds };
     const { known, corrected } = await reconcile(deps, sourceOf(deps, provider), reference);
     return { ...customer, known, corrected, failure: null };
   } catch (error) {

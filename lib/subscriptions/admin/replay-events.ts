@@ -51,10 +51,16 @@ export async function replayEvent(deps: Deps, operator: Operator, id: string, { 
 export async function replayBatch(deps: Deps, operator: Operator, { state, limit, cursor, reason }: ReplayBatch) {
   const selection = { states: state === "all" ? null : [state], take: limit };
   const { events, isEnd } = await readBatch(deps.db, cursor ?? { until: deps.now() }, selection);
+  const [first] = events;
+  if (!first) return { counts: {}, failures: [], progress: 1, nextCursor: null };
+  // First, since each event has a transaction of its own: a replay that is interrupted has its event, too.
+  const details = { state, events: events.length, reason: reason ?? null };
+  const audited = { type: "billing_events_replayed", target: "billing-events", details } as const;
+  await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, audited));
   const deadline = performance.now() + MAX_BATCH_MS;
   const counts: ReplayedBatch["counts"] = {};
   const failures: ReplayedEvent[] = [];
-  let last: Position | undefined;
+  let last: Position = first;
   for (const event of events) {
     const replayed = await applyAgain(deps, event.id);
     if (replayed) counts[replayed.status] = (counts[replayed.status] ?? 0) + 1;
@@ -62,10 +68,6 @@ export async function replayBatch(deps: Deps, operator: Operator, { state, limit
     last = event;
     if (performance.now() > deadline) break;
   }
-  if (!last) return { counts, failures, progress: 1, nextCursor: null };
-  const details = { state, ...counts, reason: reason ?? null };
-  const audited = { type: "billing_events_replayed", target: "billing-events", details } as const;
-  await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, audited));
   if (isEnd && last === events.at(-1)) return { counts, failures, progress: 1, nextCursor: null };
   return { counts, failures, progress: progressOf(last), nextCursor: toCursor(last) };
 }
