@@ -31,6 +31,8 @@ type LiveActivityPayload = { aps: object; liveActivity: LiveActivityTarget };
  */
 export type PreparedMessage = Pick<PushMessage, "kind" | "priority" | "collapseId"> & {
   isCanceled: boolean;
+  /** Whether the event that it tells of is no longer true. */
+  isOutdated: boolean;
   /** null: it is not for Live Activities. */
   liveActivity: LiveActivityTarget | null;
   body: (id: string, locale: string | null) => string;
@@ -45,12 +47,15 @@ export type Outgoing = Pick<QueuedPush, "id" | "deviceId" | "messageId" | "expir
   };
 
 export function prepareMessage(
-  stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload"> & { isCanceled?: boolean },
+  stored: Pick<PushMessage, "kind" | "priority" | "collapseId" | "payload"> & {
+    isCanceled?: boolean;
+    isOutdated?: boolean;
+  },
 ): PreparedMessage {
-  const { payload, isCanceled = false, ...columns } = stored;
+  const { payload, isCanceled = false, isOutdated = false, ...columns } = stored;
   const { liveActivity = null, aps } = payload as Partial<LiveActivityPayload>;
   const text = liveActivity && JSON.stringify({ aps });
-  return { ...columns, isCanceled, liveActivity, body: text ? () => text : bodyOf(payload as Payload) };
+  return { ...columns, isCanceled, isOutdated, liveActivity, body: text ? () => text : bodyOf(payload as Payload) };
 }
 
 function bodyOf({ translations, ...payload }: Payload): PreparedMessage["body"] {

@@ -17,6 +17,12 @@ export const PREFERENCE_COLUMNS = sql`device."timeZone", preference."mutedKinds"
 export const joinPreferences = sql`LEFT JOIN "PushPreference" AS preference
   ON preference."accountId" = device."accountId"`;
 
+/** SQL: whether the owner of the device of a row `queued` has turned its kind off. */
+export const isTurnedOff = sql`EXISTS (
+  SELECT 1 FROM "PushDevice" AS device JOIN "PushPreference" AS preference ON preference."accountId" = device."accountId"
+  JOIN "PushMessage" AS message ON message."id" = queued."messageId"
+  WHERE device."id" = queued."deviceId" AND message."kind" = ANY(preference."mutedKinds"))`;
+
 /**
  * Returns when a device is notified of what is due at `dueAt`: then, or at the end of its quiet hours. null: its owner has
  * turned the kind off.

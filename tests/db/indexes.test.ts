@@ -4,13 +4,14 @@ import { removeOldAuditEvents } from "@/lib/platform/audit/retention";
 import { createEmailQueue } from "@/lib/platform/mail/queue";
 import { createRateLimits } from "@/lib/platform/rate-limits";
 import { removeUnverifiedDevices } from "@/lib/push/devices/devices";
+import { cancelEvents } from "@/lib/push/outbox/enqueue";
 import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { ctx, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { statementsWithoutIndex } from "@/tests/support/explain";
-import { newToken } from "@/tests/support/push/push";
+import { clearOutbox, deliverDue, newToken, queueFor, recordingPush } from "@/tests/support/push/push";
 
 describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
   test("the removal of expired rows", async () => {
@@ -58,6 +59,17 @@ describe.runIf(postgresUrl)("on PostgreSQL an index serves", () => {
       await maintainOutbox({ ...ctx(), db });
     };
     expect(await statementsWithoutIndex(remove)).toEqual([]);
+  });
+
+  test("a delivery that fails, and the end of its event", async () => {
+    await clearOutbox();
+    await queueFor(1);
+    const { push } = recordingPush(async () => ({ status: 500, reason: "InternalServerError" }));
+    const fail = async (db: ReturnType<typeof ctx>["db"]) => {
+      await deliverDue({ db, push });
+      await db.$transaction((tx) => cancelEvents(tx, ctx().dbNow(), ["test"]));
+    };
+    expect(await statementsWithoutIndex(fail)).toEqual([]);
   });
 
   test("registrations of new, pending and active devices", async () => {

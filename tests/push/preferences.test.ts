@@ -5,13 +5,22 @@ import { queueBroadcast, startBroadcast } from "@/lib/push/outbox/broadcasts";
 import { enqueue } from "@/lib/push/outbox/enqueue";
 import { removeAccountReceipts } from "@/lib/push/outbox/receipts";
 import { endOfQuietHours } from "@/lib/push/time-to-notify";
+import { claimDeliveries } from "@/lib/push/worker/claim-deliveries";
+import { maintainOutbox } from "@/lib/push/worker/maintenance";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { countLockWaits, postgresUrl } from "@/tests/support/database";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { accountWithDevices, activeDevices, clearOutbox, deliverDue, recordingPush } from "@/tests/support/push/push";
+import {
+  accountWithDevices,
+  activeDevices,
+  clearOutbox,
+  deliverDue,
+  recordingPush,
+  sendDue,
+} from "@/tests/support/push/push";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
 
 const PREFERENCES = "/api/push/preferences";
@@ -130,6 +139,35 @@ describe("a kind that is turned off", () => {
     const eventKey = await queue(account, renewed);
     await choose(account, { kinds: { "billing.renewed": false }, quietHours });
     expect(await deliveriesOf({ eventKey })).toMatchObject([{ state: "cancelled", reason: "turned_off" }]);
+  });
+
+  test.each<[string, (turnOff: () => Promise<unknown>) => Promise<unknown>]>([
+    [
+      "whose first attempt fails meanwhile",
+      (turnOff) => {
+        const respond = async () => {
+          await turnOff();
+          return { status: 500, reason: "InternalServerError" };
+        };
+        return deliverDue({ push: recordingPush(respond).push });
+      },
+    ],
+    [
+      "whose worker is killed meanwhile",
+      async (turnOff) => {
+        await claimDeliveries(ctx(), { notBefore: new Date(0), limit: 1 });
+        await turnOff();
+        clock.advance(HOUR_MS);
+        await maintainOutbox(ctx());
+      },
+    ],
+  ])("is not sent again %s", async (_, attempt) => {
+    const [account] = await accountWithDevices(1);
+    const eventKey = await queue(account, renewed);
+    await attempt(() => choose(account, { kinds: { "billing.renewed": false } }));
+    clock.advance(HOUR_MS);
+    expect(await sendDue()).toEqual([]);
+    expect(await deliveriesOf({ eventKey })).toMatchObject([{ state: "cancelled", reason: "expired", attempts: 1 }]);
   });
 
   test("is left out of an announcement", async () => {

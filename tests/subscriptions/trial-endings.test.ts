@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { notifyTrialEndings } from "@/lib/subscriptions/notifications/trial-endings";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
-import { activatedDevice } from "@/tests/support/push/push";
+import { activatedDevice, clearOutbox, deliverDue, recordingPush, sendDue } from "@/tests/support/push/push";
 import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";
 
 const HOUR_MS = DAY_MS / 24;
@@ -119,4 +119,23 @@ test.each([
     [{ state: "cancelled", reason: "outdated" }],
     [{ state: "queued" }],
   ]);
+});
+
+test.each([
+  ["not sent again", "", 0],
+  ["sent again once the trial renews again", "UNCANCELLATION", 1],
+])("a notification that fails while the trial is canceled is %s", async (_, type, sent) => {
+  const { notices, purchase } = await startTrial(7);
+  await clearOutbox();
+  await runAfter(5 * DAY_MS);
+  const { push } = recordingPush(async () => {
+    await deliverOk(billingEvent("CANCELLATION", { ...purchase, cancel_reason: "UNSUBSCRIBE" }));
+    return { status: 500, reason: "InternalServerError" };
+  });
+  await deliverDue({ push });
+  if (type) await deliverOk(billingEvent(type, purchase));
+  await runAfter(HOUR_MS);
+  expect(await sendDue()).toHaveLength(sent);
+  const outcome = sent ? { state: "sent" } : { state: "cancelled", reason: "outdated", attempts: 1 };
+  expect(await notices()).toMatchObject([outcome]);
 });

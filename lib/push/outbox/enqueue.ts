@@ -1,12 +1,12 @@
 import type { Context, Tx } from "../../context";
 import type { Prisma, PushDeviceStatus, PushMessage } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
-import { sql } from "../../platform/db/sql";
+import { isLockedBy, sql } from "../../platform/db/sql";
 import type { Message } from "../notifications";
 import { composeNotification } from "../payload";
 import { type DevicePreferences, joinPreferences, PREFERENCE_COLUMNS, timeToNotify } from "../time-to-notify";
 import { selectByLiveActivity } from "./live-activities";
-import { cancelRemoved } from "./receipts";
+import { cancelRemoved, OUTDATED } from "./receipts";
 
 /** One device, or all active devices of an account. */
 type Recipient = { deviceId: string } | { accountId: string };
@@ -48,16 +48,26 @@ export async function enqueueAll(tx: Tx, now: Now, events: readonly PushEvent[])
   return insertDeliveries(tx, deliveries);
 }
 
-/** Cancels the unclaimed deliveries of events that are no longer true. */
+/** Not IS NULL: PostgreSQL could choose the index of all unclaimed deliveries. */
+const isUnclaimed = sql`num_nonnulls("leaseUntil") = 0`;
+
+/**
+ * Cancels the unclaimed deliveries of events that are no longer true. Their messages expire, so that a worker cancels the
+ * claimed ones if it has to send them again. Their rows stay free for its outcomes.
+ */
 export async function cancelEvents(tx: Tx, now: Now, eventKeys: string[]): Promise<void> {
   await tx.$executeRaw`
-    WITH removed AS (
-      DELETE FROM "QueuedPush" AS queued
-      USING "PushMessage" AS message JOIN "PushDevice" AS device USING ("accountId")
-      WHERE message."eventKey" = ANY(${eventKeys}::text[]) AND queued."messageId" = message."id"
-        AND queued."deviceId" = device."id" AND queued."leaseUntil" IS NULL
-      RETURNING queued.*
-    ), ${cancelRemoved(sql`${now}::timestamptz`, "outdated")}
+    WITH message AS (
+      UPDATE "PushMessage" SET "expiresAt" = least("expiresAt", ${now}::timestamptz)
+      WHERE "eventKey" = ANY(${eventKeys}::text[]) RETURNING "id", "accountId"
+    ), unclaimed AS MATERIALIZED (
+      SELECT queued.ctid FROM message JOIN "PushDevice" AS device USING ("accountId") CROSS JOIN LATERAL (
+        SELECT ctid FROM "QueuedPush"
+        WHERE "deviceId" = device."id" AND "messageId" = message."id" AND ${isUnclaimed} FOR UPDATE
+      ) AS queued
+    ), removed AS (
+      DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("unclaimed", "queued")} RETURNING *
+    ), ${cancelRemoved(sql`${now}::timestamptz`, OUTDATED)}
     SELECT 1`;
 }
 

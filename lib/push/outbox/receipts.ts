@@ -8,6 +8,8 @@ import { QueuePriority, SECRET_KINDS } from "../notifications";
 export const OTHER_MESSAGES = NIL_ID;
 /** The reason of deliveries whose message an operator canceled. */
 export const CANCELED = "canceled_by_operator";
+/** The reason of deliveries whose event is no longer true. */
+export const OUTDATED = "outdated";
 /** How many queued deliveries `hasQueuedDeliveries` reads, which takes milliseconds. */
 const MAX_EXAMINED = 10_000;
 

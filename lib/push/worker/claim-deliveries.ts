@@ -79,7 +79,8 @@ export async function claimDeliveries(
       FROM claimed JOIN "PushDevice" AS device ON device."id" = claimed."deviceId"
     ), '[]') AS "deliveries", coalesce((
       SELECT json_agg(message) FROM (
-        SELECT "id", "kind", "payload", "priority", "collapseId", "canceledAt" IS NOT NULL AS "isCanceled"
+        SELECT "id", "kind", "payload", "priority", "collapseId", "canceledAt" IS NOT NULL AS "isCanceled",
+          "accountId" IS NOT NULL AND "expiresAt" <= ${at}::timestamptz AS "isOutdated"
         FROM "PushMessage"
         WHERE "id" = ANY(ARRAY(SELECT DISTINCT "messageId" FROM claimed))
       ) AS message

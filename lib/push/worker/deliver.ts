@@ -1,7 +1,7 @@
 import type { Context, EndpointNotAllowed, PushResponse } from "../../context";
 import { backoffSeconds } from "../../platform/db/queue";
 import { optionsOfKind } from "../notifications";
-import { CANCELED } from "../outbox/receipts";
+import { CANCELED, OUTDATED } from "../outbox/receipts";
 import { type Outgoing, toNotification } from "../payload";
 import { toWebPushMessage } from "../web-push";
 import { type ClaimedPush, claimAgeMs, databaseTime } from "./claim-deliveries";
@@ -10,9 +10,10 @@ import type { PauseState } from "./pause-state";
 
 /** Returns why a delivery must not be sent any more, or null. A browser has to show every message that it gets. */
 export function cancellationReason(row: Outgoing, now: Date): string | null {
-  const { kind, isCanceled } = row.message;
+  const { kind, isCanceled, isOutdated } = row.message;
   if (isCanceled) return CANCELED;
   if (row.expiresAt <= now) return "expired";
+  if (isOutdated) return OUTDATED;
   if (row.liveActivity?.isSuperseded) return "superseded";
   if (row.liveActivity?.token === null) return "no_live_activity";
   const options = optionsOfKind(kind);

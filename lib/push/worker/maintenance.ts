@@ -4,6 +4,7 @@ import { firstIdAt } from "../../platform/db/ids";
 import { leaseExpired } from "../../platform/db/queue";
 import { isLockedBy, sql } from "../../platform/db/sql";
 import { insertReceipts, OTHER_MESSAGES } from "../outbox/receipts";
+import { isTurnedOff } from "../time-to-notify";
 import { MAX_ATTEMPTS } from "./outcomes";
 
 type Deps = Pick<Context, "db" | "dbNow" | "log">;
@@ -34,7 +35,8 @@ async function releaseExpiredLeases({ db, dbNow }: Deps): Promise<number> {
       WHERE "leaseUntil" IS NOT NULL AND ${leaseExpired(sql`"leaseUntil"`, dbNow())} FOR UPDATE SKIP LOCKED
     ), requeued AS (
       UPDATE "QueuedPush" AS queued
-      SET "leaseUntil" = NULL, "nextAttemptAt" = ${dbNow()}, "attempts" = "attempts" + 1, "reason" = 'abandoned'
+      SET "leaseUntil" = NULL, "nextAttemptAt" = ${dbNow()}, "attempts" = "attempts" + 1, "reason" = 'abandoned',
+        "expiresAt" = CASE WHEN ${isTurnedOff} THEN ${dbNow()} ELSE "expiresAt" END
       WHERE ${isLockedBy("expired", "queued")} AND "attempts" + 1 < ${MAX_ATTEMPTS}
     ), "removed" AS (
       DELETE FROM "QueuedPush" AS queued

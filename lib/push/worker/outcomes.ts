@@ -5,6 +5,7 @@ import { empty, isLockedBy, seconds, sql, uuidArray } from "../../platform/db/sq
 import { SECRET_KINDS } from "../notifications";
 import { removeTokens } from "../outbox/live-activities";
 import { insertReceipts } from "../outbox/receipts";
+import { isTurnedOff } from "../time-to-notify";
 import type { ClaimedPush } from "./claim-deliveries";
 
 export const MAX_ATTEMPTS = 8;
@@ -145,7 +146,7 @@ function hasSecret({ row }: PushOutcome): boolean {
 
 /**
  * Applies only while the claim holds. Reads the pause in the same statement, with a lock: `retryDeliveries`, which ends
- * pauses, then finds every delivery that waits for one.
+ * pauses, then finds every delivery that waits for one. What was turned off meanwhile expires: it is not sent again.
  */
 async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly PushOutcome[]): Promise<void> {
   await db.$executeRaw`
@@ -156,6 +157,7 @@ async function recordRequeued({ db, dbNow }: Deps, outcomes: readonly PushOutcom
     UPDATE "QueuedPush" AS queued
     SET "leaseUntil" = NULL, "attempts" = "attempts" + locked."attempt",
       "nextAttemptAt" = coalesce(locked."next", pause."until" + random() * ${seconds(AFTER_PAUSE_SECONDS)}, ${dbNow()}),
+      "expiresAt" = CASE WHEN ${isTurnedOff} THEN ${dbNow()} ELSE queued."expiresAt" END,
       "apnsStatus" = coalesce(locked."apnsStatus", queued."apnsStatus"),
       "reason" = CASE WHEN locked."attempt" = 1 THEN locked."reason" ELSE coalesce(locked."reason", queued."reason") END
     FROM locked LEFT JOIN pause ON pause."environment" = locked."environment"
