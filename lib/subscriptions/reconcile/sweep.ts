@@ -114,7 +114,7 @@ async function sweepPage(deps: Deps, source: EventSource): Promise<"more" | "end
   try {
     const requestedAt = deps.now();
     const { events, next } = await source.readEvents(deps, windowOf(claim, source), requestedAt);
-    const found = claim.found + (await applyMissing(deps, source, events, requestedAt));
+    const found = claim.found + (await applyMissing(deps, source, claim, events, requestedAt));
     await (next === null
       ? finish(deps, source, claim, found)
       : proceed(deps, source, claim, { found, position: next }));
@@ -133,8 +133,17 @@ function windowOf({ position, readUntil, untilTime: until }: Claim, { eventDays 
   return { from: new Date(Math.max(from, until.getTime() - eventDays * DAY_MS)), until, position };
 }
 
-/** Applies the events that are not stored. Returns how many of them should have arrived by now. */
-async function applyMissing(deps: Deps, { provider }: Source, events: NewEvent[], at: Date): Promise<number> {
+/**
+ * Applies the events that are not stored. Returns how many of them should have arrived by now. Of a page whose first attempt was
+ * interrupted, all are received again: as for a second delivery, what follows after an event's commit is completed.
+ */
+async function applyMissing(
+  deps: Deps,
+  { provider }: Source,
+  { attempts }: Claim,
+  events: NewEvent[],
+  at: Date,
+): Promise<number> {
   const ids = events.map(({ eventId }) => eventId);
   const stored = await deps.db.billingEvent.findMany({
     where: { provider, eventId: { in: ids } },
@@ -143,7 +152,7 @@ async function applyMissing(deps: Deps, { provider }: Source, events: NewEvent[]
   const known = new Set(stored.map(({ eventId }) => eventId));
   const missing = events.filter(({ eventId }) => !known.has(eventId));
   // In one turn of the event loop: they are stored together.
-  await Promise.all(missing.map((event) => receiveEvent(deps, event)));
+  await Promise.all((attempts > 1 ? events : missing).map((event) => receiveEvent(deps, event)));
   const isLost = ({ event }: NewEvent) => event.facts.occurredAt.getTime() < at.getTime() - DELIVERY_MS;
   const lost = missing.filter(isLost).length;
   deps.count("billing_recovered", { provider, events: lost });

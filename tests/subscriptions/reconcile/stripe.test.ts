@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { afterAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { listProviderStates } from "@/lib/subscriptions/admin/reconcile";
 import { reconcileNext } from "@/lib/subscriptions/reconcile/reconciler";
 import { scheduleRenewals } from "@/lib/subscriptions/reconcile/schedule";
@@ -11,6 +11,7 @@ import { get } from "@/tests/support/api";
 import { clock, ctx, emptyTables, withContext } from "@/tests/support/context";
 import { DAY_MS, statusOf } from "@/tests/support/subscriptions/billing";
 import { sendStripe } from "@/tests/support/subscriptions/deliver-with";
+import { onRow, repair } from "@/tests/support/subscriptions/faults";
 import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
 import type { Json } from "@/tests/support/subscriptions/providers";
@@ -165,6 +166,26 @@ test("a sweep continues after the page that it has read, by one process at a tim
     pausedUntil: null,
     sweep: { finishedAt: expect.any(Date), failure: null },
   });
+});
+
+test("a sweep that is interrupted after it stored an event links the customer's other purchases at its next attempt", async () => {
+  const ann = await newAccount();
+  const customer = `cus_${randomUUID()}`;
+  const { event, subscription } = stripe.subscribe(null, { customer });
+  await sendStripe(event);
+  stripe.subscribe(ann.id, { customer });
+  const isOther = `NEW."originalTransactionId" = '${subscription.id}'`;
+  const ends = `RAISE EXCEPTION 'terminating connection' USING ERRCODE = '57P01';`;
+  await onRow("UPDATE", `IF ${isOther} THEN ${ends} END IF;`, "Purchase");
+  onTestFinished(repair);
+  await sweep();
+  expect(await statusOf(ann)).toMatchObject({ isActive: true });
+  expect(await sweepState()).toMatchObject({ finishedAt: null, attempts: 1 });
+  await repair();
+  clock.advance(61_000);
+  await sweep();
+  expect(await sweepState()).toMatchObject({ finishedAt: expect.any(Date) });
+  expect((await statusOf(ann)).subscriptions).toHaveLength(2);
 });
 
 test("a position that the provider does not know any more begins the sweep again", async () => {
