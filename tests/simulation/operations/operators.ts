@@ -229,8 +229,9 @@ export async function seeKey(step: Step, key: ApiKey): Promise<void> {
   );
   const label = `use key ${step.model.keys.indexOf(key)}`;
   const sent = { token: key.key, ...(method === "PATCH" && { json: { yanked: true } }) };
+  const sentAtMs = step.nowMs;
   const answer = await step.send(label, method, path, sent);
-  if (answer.outcome !== "unknown") key.sawRequest(scope, answer.status, step.nowMs);
+  if (answer.outcome !== "unknown") key.sawRequest(scope, answer.status, sentAtMs, step.nowMs);
   const products: string[] = (answer.body?.releases ?? []).map(({ product }: { product: string }) => product);
   if (key.products.length > 0 && products.some((product) => !key.products.includes(product)))
     throw new Violation("key sees another product", key.products.join());
