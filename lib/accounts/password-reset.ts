@@ -108,8 +108,8 @@ export async function setPasswordByLink(
   const account = await requireLink(ctx, link, token, caller);
   rejectOwnEmail(normalized, account.email);
   await rejectBreached(ctx, normalized);
+  const passwordHash = await hashPassword(ctx, normalized); // first: if it is refused for now, the code is not used up
   await requireLinkCode(ctx, account.id, code, caller);
-  const passwordHash = await hashPassword(ctx, normalized);
   await ctx.db.$transaction(async (tx) => {
     await consumeLink(ctx, tx, link, { account, token }, caller);
     await tx.account.update({ where: { id: account.id }, data: { passwordHash } });

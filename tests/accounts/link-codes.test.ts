@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { AppError } from "@/lib/errors";
 import { eventsOf, newAccount, requestReset } from "@/tests/support/accounts";
 import { answerOf, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
@@ -72,6 +73,17 @@ test("a reset takes a code of the authenticator app or a recovery code, once, if
   }));
 
 // ASVS 6.3.6
+test("a code is not used up by a request that is refused for now", () =>
+  needingCodes(async () => {
+    const { email, recoveryCodes } = await newProtectedAccount();
+    const token = await requestReset(email);
+    const hash = () => Promise.reject(new AppError("overloaded"));
+    const [code = ""] = recoveryCodes;
+    const refused = await withContext({ hasher: { ...ctx().hasher, hash } }, () => reset(token, code));
+    expect(refused).toMatchObject({ status: 503, body: { code: "overloaded" } });
+    expect(await reset(token, code)).toMatchObject({ status: 200 });
+  }));
+
 test("the code of an operator works once within a week, with the link", () =>
   needingCodes(async () => {
     const { id, email, token } = await invited();

@@ -35,10 +35,14 @@ export async function verifySecondFactor(
     await checkCounted(ctx, { kind: "totp", accountId, place }, () => consumeTotpCode(ctx, accountId, code), caller);
     return ["otp"];
   }
-  const consume = async () =>
-    recoveryCode !== undefined && consumeRecoveryCode(ctx.db, ctx.now(), accountId, recoveryCode);
+  const consume = () =>
+    ctx.db.$transaction(async (tx) => {
+      const isCorrect =
+        recoveryCode !== undefined && (await consumeRecoveryCode(tx, ctx.now(), accountId, recoveryCode));
+      if (isCorrect) await recordSecurityEvent(tx, ctx.now(), accountId, "recovery_code_used", caller);
+      return isCorrect;
+    });
   await checkCounted(ctx, { kind: "recovery_code", accountId, place }, consume, caller);
-  await recordSecurityEvent(ctx.db, ctx.now(), accountId, "recovery_code_used", caller);
   return ["recovery"];
 }
 
