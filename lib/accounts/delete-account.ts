@@ -4,7 +4,7 @@ import { queueRevocations } from "../auth/sign-in-providers/apple-tokens";
 import { requireStepUp, type StepUpProof } from "../auth/step-up";
 import type { Context, Tx } from "../context";
 import { AppError } from "../errors";
-import { actorOn, withReason } from "../platform/audit/operator-events";
+import { actorOn, requireOperator, withReason } from "../platform/audit/operator-events";
 import { auditPseudonym, pseudonymizeEvents } from "../platform/audit/retention";
 import { type EventExtra, networkOf, recordSecurityEvent } from "../platform/audit/security-events";
 import { newId } from "../platform/db/ids";
@@ -43,7 +43,7 @@ export async function deleteAccount(ctx: Deps, principal: Principal, proof: Step
 /**
  * Deletes an account with all its data, and sends an email to its owner. Returns the store subscriptions, which only
  * their owner can cancel.
- * @throws AppError not_found, last_admin
+ * @throws AppError not_found, last_admin; unauthenticated if the operator's account was deleted or disabled meanwhile
  */
 export async function deleteAccountAsOperator(
   deps: Omit<Deps, "hasher" | "limits">,
@@ -54,8 +54,11 @@ export async function deleteAccountAsOperator(
   const account = await deps.db.account.findUnique({ where: { id }, select: { id: true, email: true } });
   if (account === null) throw new AppError("not_found");
   const subscriptions = await listStoreSubscriptions(deps, id);
-  const extra = { actor: actorOn(operator, id), ...withReason(undefined, reason) };
-  const isDeleted = await removeAccount(deps, id, { caller: operator.source, shouldEmail: true, operator: extra });
+  const isDeleted = await removeAccount(deps, id, {
+    caller: operator.source,
+    shouldEmail: true,
+    by: { operator, reason },
+  });
   if (!isDeleted) throw new AppError("not_found");
   deps.emails.wake();
   deps.appleRevocations.wake();
@@ -66,27 +69,32 @@ type RemoveDeps = Pick<Deps, "config" | "db" | "dbNow" | "now"> & {
   emails: Pick<Deps["emails"], "enqueue">;
   webhooks: WebhookRecorder;
 };
-/** `operator` is set if an operator deletes the account: `caller` is then not the owner's client. */
-type Removal = { caller: Pick<Caller, "ip" | "userAgent">; shouldEmail: boolean; operator?: EventExtra };
+/** `by` is set if an operator deletes the account: `caller` is then not the owner's client. */
+type Removal = {
+  caller: Pick<Caller, "ip" | "userAgent">;
+  shouldEmail: boolean;
+  by?: { operator: Operator } & WithReason;
+};
 
 /**
  * Removes an account and all its data in one transaction, queues an email to its owner if `shouldEmail`, and queues the
  * revocation of Apple's tokens. Keeps its events in the audit trail (under a pseudonym, until retention removes them)
  * and its billing history (without personal data). Retries if a concurrent billing event causes a deadlock. Returns
  * whether the account existed.
- * @throws AppError last_admin
+ * @throws AppError last_admin, unauthenticated
  */
 export async function removeAccount(
   { config, db, dbNow, emails, now, webhooks }: RemoveDeps,
   accountId: string,
-  { caller, shouldEmail, operator }: Removal,
+  { caller, shouldEmail, by }: Removal,
 ): Promise<boolean> {
   return withRetry(() =>
     db.$transaction(async (tx) => {
       await requireAnotherAdmin(tx, accountId);
+      if (by) await requireOperator(tx, by.operator);
       await anonymizeBilling(tx, accountId);
       await removeAccountReceipts(tx, accountId);
-      if (!operator) await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
+      if (!by) await recordSecurityEvent(tx, now(), accountId, "account_deleted", caller);
       const [account] = await tx.$queryRaw<{ email: string; locale: string | null }[]>`
         WITH deleted AS (DELETE FROM "Account" WHERE "id" = ${accountId}::uuid RETURNING "id", "email", "locale"),
           revocations AS (${queueRevocations(dbNow())})
@@ -96,7 +104,10 @@ export async function removeAccount(
       // Locks the account before its queued email, as a password reset does.
       await tx.queuedEmail.deleteMany({ where: { email: account.email } });
       await pseudonymizeEvents(config, tx, [accountId]);
-      if (operator) await recordDeletion(tx, now(), auditPseudonym(config, accountId), caller, operator);
+      if (by) {
+        const extra = { actor: actorOn(by.operator, accountId), ...withReason(undefined, by.reason) };
+        await recordDeletion(tx, now(), auditPseudonym(config, accountId), caller, extra);
+      }
       if (shouldEmail) await emails.enqueue(tx, "account_deleted", account.email, null, account.locale);
       return true;
     }),

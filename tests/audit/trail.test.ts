@@ -3,10 +3,10 @@ import { setRole } from "@/lib/accounts/admin/change-account";
 import { deleteAccountAsOperator } from "@/lib/accounts/delete-account";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { listSecurityEvents } from "@/lib/platform/audit/list-events";
-import { eventsOf, newAccount } from "@/tests/support/accounts";
-import { get, post } from "@/tests/support/api";
-import { OPERATOR } from "@/tests/support/auth/api-keys";
-import { clock, ctx, SECRET, withContext } from "@/tests/support/context";
+import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { accountWithRole, OPERATOR } from "@/tests/support/auth/api-keys";
+import { clock, ctx, databaseAfter, SECRET, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -72,6 +72,46 @@ describe("of a deleted account", () => {
     expect(await eventsOf(id)).toEqual(["registered"]);
   });
 });
+
+describe("an operator whose account is deleted or disabled while a request runs", () => {
+  const deleteOwn = ({ password, token }: TestAccount) =>
+    post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
+  const disable = ({ id }: TestAccount) =>
+    ctx().db.account.update({ where: { id }, data: { disabledAt: clock.now() } });
+
+  describe.each([
+    ["deleted", deleteOwn],
+    ["disabled", disable],
+  ])("%s", (_, end) => {
+    test.each<[string, (account: TestAccount, token: string) => Promise<Response>, "$executeRaw"?]>([
+      ["creates no key", (_, token) => post("/api/admin/keys", { name: "CI", scopes: ["audit:read"] }, { token })],
+      ["disables no account", ({ id }, token) => post(`/api/admin/accounts/${id}/disable`, {}, { token })],
+      ["deletes no account", ({ id }, token) => call("DELETE", `/api/admin/accounts/${id}`, { token })],
+      ["imports no account", (_, token) => importAccount(token), "$executeRaw"],
+      ["imports and invites no account", (_, token) => importAccount(token, "?notify=true")],
+    ])("%s", async (_, change, first) => {
+      await accountWithRole("admin");
+      const admin = await accountWithRole("admin");
+      const account = await newAccount();
+      const read = async () => {
+        const where = { id: { not: admin.id } };
+        const accounts = await ctx().db.account.findMany({ where, orderBy: { id: "asc" } });
+        return { accounts, keys: await ctx().db.apiKey.findMany() };
+      };
+      const before = await read();
+      const db = databaseAfter(() => end(admin), first);
+      expect((await withContext({ db }, () => change(account, admin.token))).status).toBe(401);
+      expect(await read()).toEqual(before);
+      expect(await ctx().db.auditEvent.count({ where: { actor: `account:${admin.id}` } })).toBe(0);
+    });
+  });
+});
+
+function importAccount(token: string, query = "") {
+  const body = JSON.stringify({ email: `moved-${crypto.randomUUID()}@example.com` });
+  const headers = { "content-type": "application/x-ndjson" };
+  return call("POST", `/api/admin/accounts/import${query}`, { body, token, headers });
+}
 
 describe("events that an instance of version 1.0 writes during an upgrade", () => {
   test("are in the trail and in the account's export at once", async () => {

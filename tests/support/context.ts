@@ -138,6 +138,22 @@ export function failingDatabase(error: Error = UNREACHABLE, only?: "$transaction
 /** The database, which can be read, but begins no transaction. */
 export const databaseWithoutTransactions = () => failingDatabase(UNREACHABLE, "$transaction");
 
+/** The database, whose first transaction or statement of this kind begins after `run`, which stands for another request. */
+export function databaseAfter(
+  run: () => Promise<unknown>,
+  first: "$transaction" | "$executeRaw" = "$transaction",
+): Context["db"] {
+  const { db } = ctx();
+  let hasRun = false;
+  const begin = async (...given: unknown[]) => {
+    const isFirst = !hasRun;
+    hasRun = true;
+    if (isFirst) await run();
+    return Reflect.apply(db[first], db, given);
+  };
+  return new Proxy(db, { get: (target, name) => (name === first ? begin : Reflect.get(target, name)) });
+}
+
 /** The tables whose rows the tests of another file would notice. */
 const EMPTIED = `"Account", "BillingEvent", "Purchase", "RateLimitCounter", "SignInThrottle", "QueuedEmail", "PushPause",
   "BillingReconcileJob", "BillingApiPause", "BillingSweep", "SigningKey", "WebhookEndpoint"`;

@@ -9,7 +9,12 @@ import { issuerOf } from "../../auth/sign-in-providers/providers";
 import type { Context, Tx } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import type { AuditEventType } from "../../platform/audit/event-types";
-import { actorOn, insertOperatorEvent } from "../../platform/audit/operator-events";
+import {
+  actingOperator,
+  actorOn,
+  insertOperatorEvent,
+  recordOperatorEvent,
+} from "../../platform/audit/operator-events";
 import { networkOf } from "../../platform/audit/security-events";
 import { isTransactionConflict, isUniqueViolation } from "../../platform/database-errors";
 import type { Prisma } from "../../platform/db/generated/client";
@@ -62,7 +67,7 @@ const RECORDS_PER_TURN = 20;
 /**
  * Imports accounts of another system: one JSON value a line. Each record that can be imported is, whatever the others are.
  * Sends no email unless told to, starts no session and grants no role. A repetition changes nothing.
- * @throws AppError validation_failed for more than 1,000 records
+ * @throws AppError validation_failed for more than 1,000 records; unauthenticated if the operator may no longer act
  */
 export async function importAccounts(
   ctx: Deps,
@@ -195,7 +200,7 @@ async function importRound(ctx: Deps, operator: Operator, entries: Entry[], quer
   if (added.length === 0) return results;
   const isOneStatement = added.every(({ isNew, hasTotp }) => isNew && !hasTotp) && !query.notify;
   if (!isOneStatement) return importInTransaction(ctx, operator, [entries], query);
-  await ctx.db.$executeRaw(insertAccounts(ctx, operator, added));
+  if ((await ctx.db.$executeRaw(insertAccounts(ctx, operator, added))) === 0) throw new AppError("unauthenticated");
   await pause();
   return results;
 }
@@ -242,7 +247,7 @@ async function importInTx(ctx: Deps, tx: Tx, operator: Operator, { entries, secr
   const { results, added } = await plan(ctx, tx, entries, query);
   await write(ctx, tx, added, secrets);
   await changeAccess(ctx, tx, operator, added);
-  if (added.length > 0) await tx.$executeRaw(insertOperatorEvent(ctx.now(), operator, importEvent(added)));
+  if (added.length > 0) await recordOperatorEvent(tx, ctx.now(), operator, importEvent(added));
   if (query.notify && !query.dryRun) await notify(ctx, tx, operator, added);
   return results;
 }
@@ -378,14 +383,14 @@ function rowsOf(added: Addition[], at: Date): string {
 }
 
 /**
- * Inserts accounts in one statement, with its event: on the embedded database, others would wait for the end of an open
- * transaction.
+ * Inserts accounts in one statement, with its event, or nothing if the operator may no longer act: on the embedded database,
+ * others would wait for the end of an open transaction.
  */
 function insertAccounts(ctx: Deps, operator: Operator, created: Addition[]): Prisma.Sql {
   const at = ctx.now();
   return sql`
     WITH locked AS MATERIALIZED (SELECT ${LOCK}),
-    created AS (${insertRows(at, created, sql`locked,`)} RETURNING id),
+    created AS (${insertRows(at, created, sql`locked, ${actingOperator(operator)},`)} RETURNING id),
     alias AS (${insertAliases(created)} JOIN created ON created.id = "accountId"),
     identity AS (${insertIdentities(created)} JOIN created ON created.id = "accountId")
     ${insertOperatorEvent(at, operator, importEvent(created))}`;

@@ -12,33 +12,55 @@ import type {
 import type { Prisma } from "../db/generated/client";
 import { sql } from "../db/sql";
 import type { AuditEventType } from "./event-types";
-import { type EventExtra, insertSecurityEvent, lockedAccount, recordSecurityEvent } from "./security-events";
+import { type EventExtra, insertSecurityEvent, recordSecurityEvent } from "./security-events";
 
 export const COMMAND_LINE: EventSource = { ip: "unknown", userAgent: null };
 
 /** What an operator did: to `target`, such as `key:ID`. */
 type OperatorEvent = { type: AuditEventType; target: string; details?: EventExtra["details"] };
 
-/** Records what an operator does to something other than an account. */
+/**
+ * Records what an operator does to something other than an account, in the transaction that does it.
+ * @throws AppError unauthenticated if the operator's account was deleted or disabled meanwhile
+ */
 export async function recordOperatorEvent(tx: Tx, at: Date, operator: Operator, event: OperatorEvent): Promise<void> {
-  await tx.$executeRaw(insertOperatorEvent(at, operator, event));
+  if ((await tx.$executeRaw(insertOperatorEvent(at, operator, event))) === 0) throw new AppError("unauthenticated");
 }
 
-/** The INSERT of such an event as SQL, for a larger statement. */
+/** The INSERT of such an event as SQL, for a larger statement. Inserts no row if the operator may no longer act. */
 export function insertOperatorEvent(
   at: Date,
-  { actor, accountId, source }: Operator,
+  operator: Operator,
   { type, target, details }: OperatorEvent,
 ): Prisma.Sql {
-  const from = accountId === null ? sql`(SELECT NULL::uuid AS "id") AS nobody` : lockedAccount(accountId);
-  return insertSecurityEvent(at, type, source, from, { actor, target, ...(details ? { details } : {}) });
+  const extra = { actor: operator.actor, target, ...(details ? { details } : {}) };
+  return insertSecurityEvent(at, type, operator.source, actingOperator(operator), extra);
+}
+
+/**
+ * A FROM item with one row, the operator's account, which stays until the end of the transaction; its id is null for an operator
+ * without one. Without a row the operator may no longer act.
+ */
+export function actingOperator({ accountId }: Operator): Prisma.Sql {
+  if (accountId === null) return sql`(SELECT NULL::uuid AS "id") AS "operator"`;
+  return sql`(
+    SELECT "id" FROM "Account" WHERE "id" = ${accountId}::uuid AND "disabledAt" IS NULL FOR KEY SHARE) AS "operator"`;
+}
+
+/** Requires that an operator may still act. @throws AppError unauthenticated */
+export async function requireOperator(tx: Tx, operator: Operator): Promise<void> {
+  const rows = await tx.$queryRaw<object[]>`SELECT "id"::text FROM ${actingOperator(operator)}`;
+  if (rows.length === 0) throw new AppError("unauthenticated");
 }
 
 /** What an operator did to an account, and why, in the operator's own words. */
 type AccountChangeEvent = { type: AuditEventType; reason?: string; details?: EventExtra["details"] };
 
-/** Records what an operator does to an account, in that account's trail. */
-export function recordAccountChange(
+/**
+ * Records what an operator does to an account, which is locked, in that account's trail.
+ * @throws AppError unauthenticated if the operator's account was deleted or disabled meanwhile
+ */
+export async function recordAccountChange(
   tx: Tx,
   at: Date,
   operator: Operator,
@@ -46,13 +68,21 @@ export function recordAccountChange(
   { type, reason, details }: AccountChangeEvent,
 ): Promise<void> {
   const extra = { actor: actorOn(operator, accountId), ...withReason(details, reason) };
-  return recordSecurityEvent(tx, at, accountId, type, operator.source, extra);
+  if (!isAnother(operator, accountId)) return recordSecurityEvent(tx, at, accountId, type, operator.source, extra);
+  const from = sql`(
+    SELECT "subject"."id" FROM "Account" AS "subject", ${actingOperator(operator)}
+    WHERE "subject"."id" = ${accountId}::uuid FOR KEY SHARE OF "subject") AS "locked"`;
+  const recorded = await tx.$executeRaw(insertSecurityEvent(at, type, operator.source, from, extra));
+  if (recorded === 0) throw new AppError("unauthenticated");
 }
 
 /** How an event of an account names the operator: by their own account, unless it is this one. */
-export function actorOn({ actor, accountId }: Operator, subjectId: string): Actor {
-  return accountId === null || accountId === subjectId ? actor : `account:${accountId}`;
+export function actorOn(operator: Operator, subjectId: string): Actor {
+  return isAnother(operator, subjectId) ? `account:${operator.accountId}` : operator.actor;
 }
+
+/** Whether an operator acts with an account that is not the one it changes. */
+const isAnother = ({ accountId }: Operator, subjectId: string) => accountId !== null && accountId !== subjectId;
 
 /** The details of an event with the operator's reason; none at all if both are absent. */
 export function withReason(details: EventExtra["details"], reason: string | undefined): Pick<EventExtra, "details"> {

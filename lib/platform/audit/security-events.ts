@@ -28,7 +28,7 @@ export async function recordSecurityEvent(
 }
 
 /** The FROM clause of an account's row, locked until its event is recorded. */
-export const lockedAccount = (accountId: string) => sql`"Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE`;
+const lockedAccount = (accountId: string) => sql`"Account" WHERE "id" = ${accountId}::uuid FOR KEY SHARE`;
 
 /**
  * The INSERT of an event as SQL, for a larger statement. `from` is the FROM clause with the account's row, which the
