@@ -52,8 +52,8 @@ export async function revokeOtherSessionsInTx(
 }
 
 /**
- * Revokes the sessions of a locked account that meet a condition, and what the account's sessions have allowed. Returns how
- * many there were.
+ * Revokes the sessions of a locked account that meet a condition, what the account's sessions have allowed, and its sign-ins
+ * that wait for a second factor. Returns how many sessions there were.
  */
 export async function revokeSessionsInTx(
   deps: Pick<Deps, "now" | "removeDevices">,
@@ -65,6 +65,7 @@ export async function revokeSessionsInTx(
   const now = deps.now();
   const { accountId } = where;
   await revokeGrants(tx, accountId);
+  await tx.signInChallenge.deleteMany({ where: { accountId } });
   const sessions = await tx.session.findMany({ where, orderBy: LAST_USED_FIRST, select: { id: true } });
   for (const { id } of sessions) {
     if (await revokeSessionInTx(deps, tx, now, id))

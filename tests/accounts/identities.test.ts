@@ -7,6 +7,7 @@ import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
 import { removeOldFiles } from "@/lib/platform/adapters/file-transports";
 import { eventsOf, newAccount, requestReset, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
+import { addAuthenticator, challengeOf, meet } from "@/tests/support/auth/authenticator";
 import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
 import { googlePerson, newEmail, setUpProviders } from "@/tests/support/auth/providers";
 import { clock, ctx, withContext } from "@/tests/support/context";
@@ -52,6 +53,22 @@ test("the password removes a linked provider, which can no longer sign in, and e
   const stranger = new Jar();
   await signInWith(google, stranger);
   expect(await session(stranger)).not.toMatchObject({ user: { id: account.id } });
+});
+
+test("a sign-in by a provider that waits for its second factor ends when the provider is removed", async () => {
+  const account = await newAccount();
+  const { identityId } = await linkGoogle(account);
+  const { app } = await addAuthenticator(account.id);
+  const elsewhere = new Jar();
+  await signInWith(google, elsewhere);
+  const { token } = account;
+  const proof = await post("/api/auth/reauthenticate", { code: app.code() }, { token });
+  expect(proof.status).toBe(200);
+  expect((await call("DELETE", `/api/auth/identities/${identityId}`, { token })).status).toBe(204);
+  const code = app.nextCode();
+  const waiting = await meet(elsewhere.get("homeport.challenge") ?? "", { code });
+  expect([waiting.status, (await waiting.json()).code]).toEqual([401, "invalid_challenge"]);
+  expect((await meet(await challengeOf(account), { code })).status).toBe(200);
 });
 
 test("the API lists the linked providers, and removes one of the account's own after a recent sign-in", async () => {
