@@ -1,5 +1,6 @@
 import type { Tx } from "../context";
 import { AppError } from "../errors";
+import type { Principal } from "../principal";
 
 /**
  * Requires that an account is not the only admin who can sign in. Call it in the transaction that deletes, disables or
@@ -21,6 +22,24 @@ export async function lockAccount(tx: Tx, id: string): Promise<string | undefine
   const [account] = await tx.$queryRaw<{ email: string }[]>`
     SELECT "email" FROM "Account" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
   return account?.email;
+}
+
+/** The account and the session of a caller. */
+type Owner = { account: Pick<Principal["account"], "id" | "sessionEpoch">; session: Pick<Principal["session"], "id"> };
+
+/**
+ * Locks the caller's account and session, so that changes of the account take turns with each other and with the end of the
+ * session. Returns the account's email.
+ * @throws AppError unauthenticated if the session has ended since the request was authenticated
+ */
+export async function lockOwnAccount(tx: Tx, { account: { id, sessionEpoch }, session }: Owner): Promise<string> {
+  const [row] = await tx.$queryRaw<{ email: string }[]>`
+    SELECT account."email" FROM "Account" AS account JOIN "Session" AS session ON session."accountId" = account."id"
+    WHERE account."id" = ${id}::uuid AND account."sessionEpoch" = ${sessionEpoch}::integer
+      AND session."id" = ${session.id}::uuid AND session."revokedAt" IS NULL
+    FOR NO KEY UPDATE OF account, session`;
+  if (!row) throw new AppError("unauthenticated");
+  return row.email;
 }
 
 /** Refuses an account that an operator has disabled, once its owner has been authenticated. @throws AppError account_disabled */

@@ -1,4 +1,4 @@
-import { lockAccount } from "../../auth/account-checks";
+import { lockAccount, lockOwnAccount } from "../../auth/account-checks";
 import { consumeEmailLimit } from "../../auth/email-limits";
 import { hashEmailedToken } from "../../auth/emailed-token";
 import { cancelEmailChanges } from "../../auth/reserved-emails";
@@ -62,7 +62,8 @@ export async function lockEmail(tx: Tx, accountId: string) {
  * Starts a change of the caller's email after step-up. Sends to the new email a link that confirms it, or, if it has
  * an account, the notice that it has one: the caller cannot tell which. Sends to the old email, if it was verified, a
  * link that undoes the change. Replaces a pending change.
- * @throws AppError validation_failed for the caller's own email; reauthentication_required, rate_limited, overloaded
+ * @throws AppError validation_failed for the caller's own email; unauthenticated if the session ended meanwhile;
+ *   reauthentication_required, rate_limited, overloaded
  */
 export async function requestEmailChange(
   ctx: Deps,
@@ -79,6 +80,7 @@ export async function requestEmailChange(
   await ctx.limits.consume("emailChangeByAccount", accountId);
   const shouldEmail = await consumeEmailLimit(ctx, "verification", newEmail, caller.ip);
   const change = await ctx.db.$transaction(async (tx) => {
+    await lockOwnAccount(tx, principal);
     const created = await replacePending(ctx, tx, accountId, newEmail);
     const { locale } = await tx.account.findUniqueOrThrow({ where: { id: accountId }, select: { locale: true } });
     await recordSecurityEvent(tx, created.createdAt, accountId, "email_change_requested", caller);
@@ -97,8 +99,8 @@ async function replacePending(
   accountId: string,
   newEmail: string,
 ) {
-  const account = await lockEmail(tx, accountId);
-  if (!account) throw new AppError("unauthenticated");
+  const where = { id: accountId };
+  const account = await tx.account.findUniqueOrThrow({ where, select: { email: true, emailVerifiedAt: true } });
   const createdAt = now();
   await cancelEmailChanges(tx, createdAt, accountId);
   const id = newId();

@@ -9,7 +9,7 @@ import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { Email } from "../../platform/email";
 import type { Caller } from "../../principal";
 import { revokeSessionsInTx } from "../sessions";
-import { lockSignInMethods } from "./identities";
+import { countSignInMethods } from "./identities";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "log" | "now" | "removeDevices">;
 
@@ -113,7 +113,7 @@ async function applyEvent(ctx: Deps, tx: Tx, identity: Identity, event: AppleEve
  * way to sign in is kept: its owner can come back by the email.
  */
 async function unlink(ctx: Deps, tx: Tx, { id, accountId }: Identity, { type }: AppleEvent, caller: Caller) {
-  const { email, count: ways } = await lockSignInMethods(tx, accountId);
+  const { email, count: ways } = await countSignInMethods(tx, accountId);
   const { count } = await tx.identity.deleteMany({ where: { id } });
   if (count === 0) return; // by a concurrent delivery
   const actor = "service";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { lockOwnAccount } from "../../auth/account-checks";
 import { revokePasswordLinks } from "../../auth/emailed-token";
 import { hashPassword } from "../../auth/passwords/password-hash";
 import { checkNewPassword, rejectBreached, rejectOwnEmail } from "../../auth/passwords/policy";
@@ -6,7 +7,6 @@ import { recognizeClient } from "../../auth/recognized-clients";
 import { sessionToken } from "../../auth/sessions/sessions";
 import { requireStepUp, StepUpProof } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
-import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
 import { revokeOtherSessionsInTx } from "../sessions";
@@ -73,14 +73,11 @@ export async function changePassword(
 }
 
 /** Stores the hash if no reset or other change ended the session meanwhile. Returns the account's epoch. */
-async function storePassword(tx: Tx, { account }: Principal, passwordHash: string, keepOtherSessions: boolean) {
-  const { id, sessionEpoch } = account;
+async function storePassword(tx: Tx, principal: Principal, passwordHash: string, keepOtherSessions: boolean) {
+  await lockOwnAccount(tx, principal);
+  const { id, sessionEpoch } = principal.account;
   const epoch = keepOtherSessions ? sessionEpoch : sessionEpoch + 1;
-  const { count } = await tx.account.updateMany({
-    where: { id, sessionEpoch },
-    data: { passwordHash, sessionEpoch: epoch },
-  });
-  if (count !== 1) throw new AppError("unauthenticated");
+  await tx.account.update({ where: { id }, data: { passwordHash, sessionEpoch: epoch } });
   await revokePasswordLinks(tx, id);
   return epoch;
 }

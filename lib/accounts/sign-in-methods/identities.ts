@@ -1,4 +1,4 @@
-import { lockAccount } from "../../auth/account-checks";
+import { lockOwnAccount } from "../../auth/account-checks";
 import { requireStepUp, type StepUpProof } from "../../auth/step-up";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
@@ -9,15 +9,12 @@ import { revokeOtherSessionsInTx } from "../sessions";
 type Deps = Pick<Context, "config" | "db" | "hasher" | "limits" | "emails" | "now" | "removeDevices">;
 
 /**
- * Locks an account, and counts its ways to sign in: the password, linked providers and passkeys. Concurrent removals take
- * turns, so that they cannot remove the last two.
- * @throws AppError unauthenticated if the account was deleted
+ * Counts the ways to sign in to an account, which is locked, so that concurrent removals cannot remove the last two: the
+ * password, linked providers and passkeys.
  */
-export async function lockSignInMethods(tx: Tx, accountId: string): Promise<{ email: string; count: number }> {
-  await lockAccount(tx, accountId);
+export async function countSignInMethods(tx: Tx, accountId: string): Promise<{ email: string; count: number }> {
   const where = { id: accountId };
-  const account = await tx.account.findUnique({ where, select: { email: true, passwordHash: true } });
-  if (!account) throw new AppError("unauthenticated");
+  const account = await tx.account.findUniqueOrThrow({ where, select: { email: true, passwordHash: true } });
   const identities = await tx.identity.count({ where: { accountId } });
   const passkeys = await tx.passkey.count({ where: { accountId } });
   return { email: account.email, count: (account.passwordHash === null ? 0 : 1) + identities + passkeys };
@@ -42,7 +39,7 @@ export async function listIdentities(db: Tx, accountId: string): Promise<LinkedI
  * Unlinks a provider from the caller's account after a step-up. Revokes the account's other sessions, which the
  * provider may have created, and sends an email to the owner.
  * @throws AppError not_found for another account's identity; last_sign_in_method if the account has no password, passkey
- *   or other identity; reauthentication_required, rate_limited, overloaded
+ *   or other identity; unauthenticated if the session ended meanwhile; reauthentication_required, rate_limited, overloaded
  */
 export async function unlinkIdentity(
   ctx: Deps,
@@ -53,7 +50,8 @@ export async function unlinkIdentity(
   const accountId = principal.account.id;
   await requireStepUp(ctx, principal, proof, caller);
   await ctx.db.$transaction(async (tx) => {
-    const { email, count } = await lockSignInMethods(tx, accountId);
+    await lockOwnAccount(tx, principal);
+    const { email, count } = await countSignInMethods(tx, accountId);
     const identities = await listIdentities(tx, accountId);
     const identity = identities.find(({ id }) => id === identityId);
     if (!identity) throw new AppError("not_found");

@@ -3,7 +3,7 @@ import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller, Principal } from "../../principal";
-import { lockAccount } from "../account-checks";
+import { lockOwnAccount } from "../account-checks";
 import { clientName } from "../sessions/client-name";
 import {
   checkAuthenticatorData,
@@ -27,7 +27,8 @@ const MAX_PASSKEYS = 20;
 /**
  * Adds a passkey to the caller's account (Web Authentication Level 3, section 7.1). The challenge, which only a step-up
  * yields, proves that there was one. The owner gets an email.
- * @throws AppError passkey_invalid; passkey_registered if an account has this passkey; passkey_limit_reached
+ * @throws AppError passkey_invalid; passkey_registered if an account has this passkey; passkey_limit_reached;
+ *   unauthenticated if the session ended meanwhile
  */
 export async function registerPasskey(
   ctx: Deps,
@@ -38,8 +39,7 @@ export async function registerPasskey(
   const { id } = principal.account;
   const credential = await verifyNewPasskey(ctx, given, { purpose: registrationPurpose(conditional), accountId: id });
   const row = await ctx.db.$transaction(async (tx) => {
-    const email = await lockAccount(tx, id);
-    if (email === undefined) throw new AppError("unauthenticated");
+    const email = await lockOwnAccount(tx, principal);
     return addPasskey(ctx, tx, { id, email }, { credential, name }, caller);
   });
   ctx.emails.wake();

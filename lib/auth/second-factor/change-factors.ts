@@ -3,7 +3,7 @@ import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { decryptSecret, encryptSecret } from "../../platform/keys/stored-secrets";
 import type { Caller, Principal } from "../../principal";
-import { lockAccount } from "../account-checks";
+import { lockOwnAccount } from "../account-checks";
 import { withSecondFactor } from "../sessions/authentication";
 import { requireStepUp, type StepUpProof } from "../step-up";
 import { hasSecondFactor, removeTotpAndRecoveryCodes } from "./factors";
@@ -60,15 +60,17 @@ export async function readEnrollment(ctx: Deps, { account, session }: Principal,
 /**
  * Adds an authenticator app, once its first code is verified. The session that started the enrollment confirms it, and
  * has then proved two factors. Returns the recovery codes, which cannot be retrieved again.
- * @throws AppError invalid_code, enrollment_expired; factor_exists if another tab was faster
+ * @throws AppError invalid_code, enrollment_expired; factor_exists if another tab was faster; unauthenticated if the session
+ *   ended meanwhile
  */
 export async function confirmTotp(
   ctx: Deps,
-  { account, session }: Principal,
+  principal: Principal,
   { id, code }: { id: string; code: string },
   caller: Caller,
 ): Promise<{ createdAt: Date; recoveryCodes: string[] }> {
   const now = ctx.now();
+  const { account, session } = principal;
   const pending = { accountId: account.id, sessionId: session.id, id };
   const row = await findPending(ctx.db, now, pending);
   if (!row) throw new AppError("enrollment_expired");
@@ -77,7 +79,7 @@ export async function confirmTotp(
   if (lastStep === null) throw new AppError("invalid_code");
   const recoveryCodes = await ctx.db.$transaction(async (tx) => {
     // Of two tabs that confirm at once, the second waits here.
-    await lockAccount(tx, account.id);
+    await lockOwnAccount(tx, principal);
     await requireNoTotp(tx, account.id);
     const data = { confirmedAt: now, expiresAt: null, lastStep, lastUsedAt: now };
     const { count } = await tx.totpFactor.updateMany({ where: { ...pending, confirmedAt: null }, data });
@@ -122,12 +124,13 @@ async function describe(
 
 /**
  * Removes the caller's authenticator app, with the recovery codes that replace it.
- * @throws AppError not_found, reauthentication_required, rate_limited
+ * @throws AppError not_found, reauthentication_required, rate_limited; unauthenticated if the session ended meanwhile
  */
 export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
   await ctx.db.$transaction(async (tx) => {
+    await lockOwnAccount(tx, principal);
     if (!(await removeTotpAndRecoveryCodes(tx, id))) throw new AppError("not_found");
     await recordSecurityEvent(tx, ctx.now(), id, "totp_removed", caller);
     await ctx.emails.enqueue(tx, "factor_removed", email, { factor: "totp" });
@@ -137,14 +140,14 @@ export async function removeTotp(ctx: Deps, principal: Principal, proof: StepUpP
 
 /**
  * Replaces the caller's recovery codes. Returns the new ones, which cannot be retrieved again.
- * @throws AppError no_second_factor, reauthentication_required, rate_limited
+ * @throws AppError no_second_factor, reauthentication_required, rate_limited; unauthenticated if the session ended meanwhile
  */
 export async function renewRecoveryCodes(ctx: Deps, principal: Principal, proof: StepUpProof, caller: Caller) {
   const { id, email } = principal.account;
   await requireStepUp(ctx, principal, proof, caller);
   const codes = await ctx.db.$transaction(async (tx) => {
     // Of two simultaneous calls, the codes of the second are valid.
-    await lockAccount(tx, id);
+    await lockOwnAccount(tx, principal);
     if (!(await hasSecondFactor(tx, id))) throw new AppError("no_second_factor");
     await recordSecurityEvent(tx, ctx.now(), id, "recovery_codes_renewed", caller);
     await ctx.emails.enqueue(tx, "factor_added", email, { factor: "recovery_codes" });
