@@ -91,8 +91,7 @@ async function accountOf(ctx: NextAuthDeps, call: SignInCall, signedIn: Provider
 /** The session that started the sign-in at the provider: undefined if there was none, null if it has ended since. */
 function linkingSessionOf({ linkingSessionId, currentSession }: SignInCall) {
   if (linkingSessionId === undefined) return undefined;
-  if (currentSession?.session.id !== linkingSessionId) return null;
-  return { accountId: currentSession.account.id, ...currentSession.session };
+  return currentSession?.session.id === linkingSessionId ? currentSession : null;
 }
 
 /**

@@ -3,9 +3,9 @@ import { AppError, type ErrorCode } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import { isUniqueViolation } from "../../platform/database-errors";
 import type { Account } from "../../platform/db/generated/client";
-import type { Caller } from "../../principal";
+import type { Caller, Principal } from "../../principal";
 import { accountCreated } from "../../webhooks/events";
-import { requireEnabled } from "../account-checks";
+import { lockOwnAccount, requireEnabled } from "../account-checks";
 import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../email-verification";
 import { isEmailReserved } from "../reserved-emails";
 import { removeTotpAndRecoveryCodes } from "../second-factor/factors";
@@ -14,11 +14,11 @@ import type { ProviderIdentity } from "./profile";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "now" | "removeDevices" | "webhooks">;
 
-type LinkingSession = { accountId: string; authenticatedAt: Date; aal: number } | null | undefined;
+type LinkingSession = { account: Principal["account"]; session: Omit<Principal["session"], "via"> } | null | undefined;
 
 /**
  * Returns the account that an identity signs in to: the one it is linked to, one that it links to now, or a new one.
- * `linkingSession` is the session that started the sign-in at the provider, if any.
+ * `linkingSession` is the session that started the sign-in at the provider, if any: it links only while it is live.
  * @throws AppError account_disabled, identity_unverified, email_taken, identity_in_use, identity_without_email,
  * reauthentication_required, unauthenticated
  */
@@ -47,14 +47,16 @@ async function linkOrCreateInTx(
 ): Promise<Account> {
   const now = ctx.now();
   const { provider, issuer, subject, email, emailVerified } = identity;
+  if (linkingSession) await lockOwnAccount(tx, linkingSession);
   // Rows without an issuer belong to the issuer that is configured.
   await tx.identity.updateMany({ where: { provider, subject, issuer: null }, data: { issuer } });
   const linked = await tx.identity.findUnique({ where: { issuer_subject: { issuer, subject } } });
   const emailAccount = email === null ? null : await tx.account.findUnique({ where: { email } });
   const linkedAccountId = linked?.accountId ?? null;
+  // A stolen cookie alone must not be enough to add a way to sign in.
   const session = linkingSession && {
-    accountId: linkingSession.accountId,
-    isFresh: await isRecent(tx, ctx, linkingSession),
+    accountId: linkingSession.account.id,
+    isFresh: (await readStepUpMethods({ db: tx, now: ctx.now }, linkingSession)).isFresh,
   };
   const plan = planLink({ identity, linkedAccountId, linkingSession: session, emailAccount });
   if (plan.action === "refuse") throw new AppError(plan.code);
@@ -79,12 +81,6 @@ async function linkOrCreateInTx(
   const isLinkedNow = plan.action === "link" || plan.action === "take_over";
   if (isLinkedNow) await ctx.emails.enqueue(tx, "identity_linked", account.email, { provider });
   return account;
-}
-
-/** Whether a session may add a way to sign in to its account: a stolen cookie alone must not be enough. */
-async function isRecent(tx: Tx, { now }: Pick<Context, "now">, session: NonNullable<LinkingSession>): Promise<boolean> {
-  const { isFresh } = await readStepUpMethods({ db: tx, now }, { account: { id: session.accountId }, session });
-  return isFresh;
 }
 
 /** Creates an account without a password. Returns its id. @throws AppError email_taken */

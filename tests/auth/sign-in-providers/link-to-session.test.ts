@@ -1,9 +1,19 @@
 import { expect, test } from "vitest";
-import { newAccount } from "@/tests/support/accounts";
-import { get } from "@/tests/support/api";
-import { followCallback, Jar, session, signIn, signInWith, startProvider } from "@/tests/support/auth/browser";
+import { newAccount, requestReset } from "@/tests/support/accounts";
+import { get, post } from "@/tests/support/api";
+import {
+  csrfToken,
+  followCallback,
+  Jar,
+  postForm,
+  session,
+  signIn,
+  signInWith,
+  startProvider,
+} from "@/tests/support/auth/browser";
 import { errorOf, googlePerson, identitiesOf, newEmail, setUpProviders } from "@/tests/support/auth/providers";
-import { BASE_URL, clock, ctx } from "@/tests/support/context";
+import { BASE_URL, clock, ctx, databaseAfter, withContext } from "@/tests/support/context";
+import { newVerified } from "@/tests/support/email-change";
 
 const { google } = await setUpProviders();
 
@@ -62,6 +72,28 @@ test("a session that is revoked during a sign-in at a provider neither links nor
   expect(await identitiesOf(account.id)).toEqual([]);
   expect(await ctx().db.account.count({ where: { email } })).toBe(0);
 });
+
+test.each(["a reset", "a sign-out"])(
+  "a session that ends by %s while the provider is asked links nothing",
+  async (by) => {
+    const account = await newVerified();
+    const reset = await requestReset(account.email);
+    const jar = new Jar();
+    await signIn(jar, account);
+    google.person = googlePerson(newEmail());
+    const callback = await google.approve(await startProvider(google, jar));
+    const exchanges = google.exchanges.length;
+    const end = async () => {
+      expect(google.exchanges.length).toBe(exchanges + 1);
+      if (by === "a reset") await post("/api/auth/reset/confirm", { token: reset, password: newEmail() });
+      else await postForm(jar, "/api/auth/signout", { csrfToken: await csrfToken(jar) });
+    };
+    const db = databaseAfter(end);
+    const location = (await withContext({ db }, () => followCallback(jar, callback))).headers.get("location") ?? "";
+    expect(errorOf(location)).toBe("unauthenticated");
+    expect(await identitiesOf(account.id)).toEqual([]);
+  },
+);
 
 // ASVS 7.6.1, 7.6.2
 test("a sign-in that starts signed out links nothing to an account that signs in to the browser meanwhile", async () => {
