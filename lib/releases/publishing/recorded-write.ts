@@ -78,8 +78,16 @@ async function finishWrite({ db }: Deps, id: string, staged: string, target: str
   }
 }
 
+/**
+ * Whether a change was committed. The server may still commit it after its connection broke: the insertion of the same row
+ * waits for that, where a query would not see the row.
+ */
 async function isRecorded({ db }: Deps, id: string): Promise<boolean> {
-  return (await db.catalogChange.count({ where: { id } })) > 0;
+  return db.$transaction(async (tx) => {
+    const { count } = await tx.catalogChange.createMany({ data: [{ id, at: new Date(0) }], skipDuplicates: true });
+    if (count > 0) await tx.catalogChange.delete({ where: { id } });
+    return count === 0;
+  });
 }
 
 /** Identifies the content of a manifest; a missing one is empty. */

@@ -3,9 +3,11 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/auth/api-keys/schema";
+import type { Tx } from "@/lib/context";
 import { writeCompletedRollouts } from "@/lib/releases/rollouts/write-completed-rollouts";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { countLockWaits, postgresUrl } from "@/tests/support/database";
 import {
   callReleases,
   changeRelease,
@@ -124,13 +126,64 @@ describe("if the connection is lost while a change is committed", () => {
     expect(await isYanked(key)).toEqual([true]);
   });
 
+  /** Yanks a release while the server ends the transaction as `end` says, but only once the service asks how it ended. */
+  const yankMeanwhile = async (end: () => void) => {
+    const key = await newKey();
+    const id = await publishVersion(key, "1.4.0");
+    const { db } = ctx();
+    let isFirst = true;
+    let endTransaction = () => {};
+    const begin = (run: (tx: Tx) => Promise<unknown>) => {
+      if (!isFirst) return db.$transaction(run);
+      isFirst = false;
+      return new Promise((_, reject) => {
+        const runOn = async (tx: Tx) => {
+          await run(tx);
+          const ended = new Promise<void>((resolve) => {
+            endTransaction = resolve;
+          });
+          reject(new Error("Connection terminated unexpectedly"));
+          await ended;
+          end();
+        };
+        db.$transaction(runOn).catch(reject);
+      });
+    };
+    const losing = new Proxy(db, {
+      get: (target, name) => (name === "$transaction" ? begin : Reflect.get(target, name)),
+    });
+    let hasAnswered = false;
+    const response = withContext({ db: losing }, () => yank(key, id)).finally(() => {
+      hasAnswered = true;
+    });
+    await expect.poll(async () => hasAnswered || (await countLockWaits(db)) > 0).toBe(true);
+    endTransaction();
+    const { status } = await response;
+    const events = (await releaseEventsOf(key, id)).map(([type]) => type);
+    return { status, yanked: await isYanked(key), events: events.slice(1), staged: await stagedFiles() };
+  };
+  const stagedFiles = async () =>
+    (await readdir(path.join(ctx().config.DATA_DIR, "releases"))).filter((name) => name.endsWith(".next"));
+
+  test.runIf(postgresUrl)("the service waits for the server, which commits it", async () => {
+    const committed = await yankMeanwhile(() => {});
+    expect(committed).toEqual({ status: 200, yanked: [true], events: ["release_changed"], staged: [] });
+  });
+
+  test.runIf(postgresUrl)("the service waits for the server, which rolls it back", async () => {
+    const rolledBack = await yankMeanwhile(() => {
+      throw new Error("The server rolls it back");
+    });
+    expect(rolledBack).toEqual({ status: 503, yanked: [false], events: [], staged: [] });
+  });
+
   test("somebody who has edited the catalog's file since is not overruled", async () => {
     const { key } = await lostYank();
     const file = path.join(ctx().config.DATA_DIR, "releases", "catalog.json");
     await writeFile(file, `${await readFile(file, "utf8")}\n`);
     await writeCompletedRollouts(ctx());
     expect(await isYanked(key)).toEqual([false]);
-    expect((await readdir(path.dirname(file))).filter((name) => name.endsWith(".next"))).toEqual([]);
+    expect(await stagedFiles()).toEqual([]);
   });
 });
 
