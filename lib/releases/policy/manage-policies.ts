@@ -10,7 +10,7 @@ import { type ReleaseReader, withAccess } from "../access";
 import { filterReleases, selectReleases } from "../publishing/filter-releases";
 import type { EditableManifest } from "../publishing/manifest-file";
 import { assertSeen, type ReleasePrecondition } from "../publishing/seen-state";
-import { changeCatalog, readCatalog, refreshCatalog } from "../publishing/service-catalog";
+import { changeCatalog, readCatalog } from "../publishing/service-catalog";
 import { formatVersion, type Release } from "../schema";
 import { publicKeysOf } from "../signatures";
 import { admitExisting, isAdmitted, isNewAdmin, keepAdmitted, lockAllTerms, lockTerms } from "./admissions";
@@ -179,9 +179,9 @@ async function describe(
 }
 
 /**
- * Approves releases that wait for it, all of them or none. Repeating it changes nothing.
+ * Approves releases that wait for it, all of them or none. Repeating it changes nothing. No file is added to them meanwhile.
  * @throws AppError forbidden for their publisher, and for a new admin; release_yanked; policy_unmet if the policy requires more than when they were
- *   published; release_not_found; precondition_failed
+ *   published; release_not_found; precondition_failed; those of `changeCatalog`
  */
 export async function approveReleases(
   deps: Deps & Pick<Context, "webhooks">,
@@ -189,23 +189,22 @@ export async function approveReleases(
   { filter }: Approval,
   precondition?: ReleasePrecondition,
 ): Promise<ApprovedReleases> {
-  const all = await readCatalog(deps);
-  const selected = selectReleases(all, filter);
-  const yanked = selected.find((release) => release.yanked);
-  if (yanked) throw new AppError("release_yanked", `${yanked.id} is yanked, so it cannot be approved.`);
-  const releases = await deps.db.$transaction(async (tx) => {
-    const at = await readDatabaseTime({ ...deps, db: tx });
+  const asTheyAre = ({ entries, releases }: EditableManifest) => {
+    const selected = selectReleases(releases, filter);
+    const yanked = selected.find((release) => release.yanked);
+    if (yanked) throw new AppError("release_yanked", `${yanked.id} is yanked, so it cannot be approved.`);
+    return { entries, result: selected };
+  };
+  const approved: ApprovedReleases["releases"] = [];
+  await changeCatalog(deps, asTheyAre, async (tx, at, selected, { releases }) => {
     const ids = selected.map(({ id }) => id);
-    await assertSeen(tx, all, ids, precondition);
+    await assertSeen(tx, releases, ids, precondition);
     const terms = await lockAllTerms(tx, at, selected);
-    const approved: ApprovedReleases["releases"] = [];
     for (const release of selected) {
       approved.push(await approve(deps, tx, at, operator, release, terms.get(release.product) ?? null));
     }
-    return approved;
   });
-  await refreshCatalog(deps);
-  return { releases };
+  return { releases: approved };
 }
 
 async function approve(

@@ -86,15 +86,7 @@ export const policyOperations = {
     ...DECIDES,
     headers: ["IfMatchState"],
     body: Approval,
-    errors: [
-      ...CATALOG_ERRORS,
-      "catalog_unavailable",
-      "release_not_found",
-      "release_invalid",
-      "release_yanked",
-      "policy_unmet",
-      "precondition_failed",
-    ],
+    errors: [...CHANGE_ERRORS, "release_not_found", "release_yanked", "policy_unmet", "precondition_failed"],
     examples: { "A version": { filter: { product: "core", version: "2.3.0" } } },
     response: {
       description: "What was approved.",

@@ -8,16 +8,17 @@ import type { CreatedKey } from "@/lib/auth/api-keys/schema";
 import { addPublisher } from "@/lib/auth/publishers/publishers";
 import { NewPublisher } from "@/lib/auth/publishers/schema";
 import type { PrismaClient } from "@/lib/platform/db/generated/client";
+import { lockFile } from "@/lib/platform/files/lock";
 import type { Operator } from "@/lib/principal";
 import { admitExisting } from "@/lib/releases/policy/admissions";
 import { openGuardedCatalog } from "@/lib/releases/policy/guarded-catalog";
 import { Release } from "@/lib/releases/schema";
 import type { TestAccount } from "@/tests/support/accounts";
-import { call, post } from "@/tests/support/api";
+import { call, get, post } from "@/tests/support/api";
 import { accountWithRole, newKey, OPERATOR } from "@/tests/support/auth/api-keys";
 import { CiIssuer } from "@/tests/support/auth/ci-issuer";
 import { postOAuth } from "@/tests/support/auth/oauth-client";
-import { BASE_URL, clock, ctx } from "@/tests/support/context";
+import { BASE_URL, clock, ctx, databaseAfter, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 import {
   callReleases,
@@ -437,6 +438,30 @@ describe("a release that needs approvals", () => {
     await publishVersion(own, "3.0.0");
     expect(await approve("3.0.0")).toMatchObject({ status: 403, code: "forbidden" });
     expect(versionsOf(await restartWithoutDatabase())).toEqual(["2.0.0", "1.0.0"]);
+  });
+
+  test("is approved with the files that the admin has seen, and not with one that is added meanwhile", async () => {
+    expect(await publish("2.0.0")).toMatchObject({ status: 201 });
+    const seen = (await get(`/api/admin/releases/${NEW}`, admin)).headers.get("etag") ?? "";
+    const add = async () => {
+      const upload = await uploadFile(key, randomBytes(1_000), "update.exe");
+      return publish("2.0.0", draftOf("2.0.0", upload, { kinds: ["update"] }));
+    };
+    let isLocked = true;
+    const db = databaseAfter(async () => {
+      const unlock = await lockFile(`${catalogFile()}.lock`).catch(() => null);
+      isLocked = unlock === null;
+      await unlock?.();
+      if (!isLocked) await add();
+    });
+    const json = { filter: { product: "core", version: "2.0.0" } };
+    const headers = { "if-match": seen };
+    const approved = await withContext({ db }, () =>
+      post("/api/admin/releases/approvals", json, { token: admin.token, headers }),
+    );
+    expect(approved.status).toBe(isLocked ? 200 : 412);
+    if (isLocked) expect(await add()).toMatchObject({ status: 201 });
+    expect(await readPolicy()).toMatchObject({ pending: [{ id: NEW, approvals: 0 }] });
   });
 
   test("needs as many admins as the policy says, each of whom counts once, even at the same time", async () => {
