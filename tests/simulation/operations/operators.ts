@@ -68,7 +68,14 @@ function onAccountAsOperator(
 function newGrant({ model, random }: Step, { id: accountId }: Account) {
   const json = { accountId, entitlementId: "pro", days: random.pick([1, 30]), reason: `Ticket ${random.below(1e6)}` };
   const headers = { "idempotency-key": random.uuid() };
-  return { sent: { json, headers }, audit: model.willAudit("entitlement_granted", `account=${accountId}`) };
+  const audit = model.willAudit("entitlement_granted", `account=${accountId}`);
+  let isRecorded = false;
+  // The process may end after an answer, before the grant is noted: it is then sent again.
+  const done = () => {
+    if (!isRecorded) audit.done();
+    isRecorded = true;
+  };
+  return { sent: { json, headers }, audit: { ...audit, done } };
 }
 
 const path = (account: Account, rest = "") => `/api/admin/accounts/${account.id}${rest}`;
