@@ -72,7 +72,6 @@ test("a reset takes a code of the authenticator app or a recovery code, once, if
     expect(await reset(await requestReset(email, 3), recoveryCodes[0])).toMatchObject(WRONG);
   }));
 
-// ASVS 6.3.6
 test("a code is not used up by a request that is refused for now", () =>
   needingCodes(async () => {
     const { email, recoveryCodes } = await newProtectedAccount();
@@ -84,6 +83,7 @@ test("a code is not used up by a request that is refused for now", () =>
     expect(await reset(token, code)).toMatchObject({ status: 200 });
   }));
 
+// ASVS 6.3.6
 test("the code of an operator works once within a week, with the link", () =>
   needingCodes(async () => {
     const { id, email, token } = await invited();
