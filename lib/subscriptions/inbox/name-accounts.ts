@@ -6,8 +6,8 @@ import type { NewEvent } from "./store";
 
 /**
  * Names accounts in events as the inbox does: puts an imported account's id before each App User ID that the import gave to
- * it, and replaces the id of a deleted account by the pseudonym that its earlier events have. Everything that follows then
- * finds what the account has bought, and who has it now.
+ * it, and replaces the id of a deleted account by the pseudonym that its earlier events have, or adds that, if some have the id.
+ * Everything that follows then finds what the account has bought, and who has it now.
  */
 export async function nameAccounts<Event extends Pick<ProviderEvent, "appUserIds" | "transferredFrom">>(
   db: Tx,
@@ -38,14 +38,28 @@ async function findNames(db: Tx, appUserIds: string[]): Promise<Map<string, stri
   const accountIds = possibleAccountIds(appUserIds);
   const pseudonyms = accountIds.map(pseudonymOf);
   // A transfer has the pseudonyms of accounts that are not deleted, too.
-  const rows = await db.$queryRaw<{ appUserId: string; names: string[] }[]>`
-    SELECT "appUserId", ARRAY["accountId"::text, "appUserId"] AS names FROM "AccountAlias"
+  const rows = await db.$queryRaw<{ known: string; accountId: string; isDeleted: boolean }[]>`
+    SELECT "appUserId" AS known, "accountId"::text, false AS "isDeleted" FROM "AccountAlias"
     WHERE "appUserId" = ANY(${appUserIds}::text[])
     UNION
-    SELECT given.id::text, ARRAY[given.pseudonym] FROM "BillingEvent" AS event
+    SELECT given.pseudonym, given.id::text, true FROM "BillingEvent" AS event
     JOIN unnest(${uuidArray(accountIds)}, ${pseudonyms}::text[]) AS given (id, pseudonym)
       ON given.pseudonym = ANY(event."appUserIds")
     WHERE event."appUserIds" && ${pseudonyms}::text[]
       AND NOT EXISTS (SELECT FROM "Account" AS account WHERE account.id = given.id)`;
-  return new Map(rows.map(({ appUserId, names }) => [appUserId, names]));
+  const deleted = rows.flatMap(({ accountId, isDeleted }) => (isDeleted ? accountId : []));
+  const ownNames = await findStored(db, deleted);
+  return new Map(
+    rows.map(({ known, accountId, isDeleted }) =>
+      isDeleted ? [accountId, [known, ...(ownNames.has(accountId) ? [accountId] : [])]] : [known, [accountId, known]],
+    ),
+  );
+}
+
+/** Those ids of deleted accounts that events have: they arrived before anything said that they are of a deleted account. */
+async function findStored(db: Tx, accountIds: string[]): Promise<Set<string>> {
+  if (accountIds.length === 0) return new Set();
+  const rows = await db.$queryRaw<{ id: string }[]>`
+    SELECT DISTINCT unnest("appUserIds") AS id FROM "BillingEvent" WHERE "appUserIds" && ${accountIds}::text[]`;
+  return new Set(rows.map(({ id }) => id));
 }

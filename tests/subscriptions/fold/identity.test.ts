@@ -214,6 +214,15 @@ test("what a giver bought before a transfer, and arrives after the giver's delet
   expect(await statusOf(bob)).toMatchObject({ isActive: true });
 });
 
+test("a purchase of which all arrives after the giver's deletion goes where it was transferred last", async () => {
+  const [ann, bob, carl] = [await newAccount(), await newAccount(), await newAccount()];
+  await remove(ann);
+  const renewed = purchaseBy(ann.id, 3, { type: "RENEWAL" });
+  for (const event of [renewed, transfer([ann.id], [bob.id], 5), transfer([ann.id], [carl.id], 2)])
+    await deliverOk(event);
+  expect(await ownerOf(renewed)).toBe(carl.id);
+});
+
 test("a purchase follows its transfers where a deleted receiver had an App User ID of the giver", async () => {
   const [ann, bob, carl, dave] = [await newAccount(), await newAccount(), await newAccount(), await newAccount()];
   const device = anonymous();
