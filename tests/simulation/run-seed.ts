@@ -311,6 +311,7 @@ class Run {
   async #passTime(random: Random): Promise<void> {
     const ms = random.pick([1, 10, 60, this.#plan.longestSeconds]) * SECOND_MS * random.float();
     this.note("time passes");
+    await this.#world.quiet();
     // Transactions and leases may take too long.
     if (this.#running > 0 || this.#world.gates.length > 0) this.#world.faults += 1;
     await this.#world.pass(ms);

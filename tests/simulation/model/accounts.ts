@@ -57,6 +57,8 @@ export class Code extends Usable {
 
 /** The links that end when the password or the email changes. */
 const PASSWORD_LINK = /^(reset|email) link$/;
+/** The codes that end with the other sessions. */
+const OF_OTHERS = /( code|challenge)$/;
 /** The codes that end with all sessions. */
 const OF_SESSIONS = /(code|challenge|not-me link)$/;
 const MAX_SURE_SESSIONS = 12;
@@ -149,14 +151,14 @@ export class Account {
   endAccess(isEnded = (_: Usable) => true): void {
     for (const one of this.#ending) if (isEnded(one)) one.end();
   }
-  /** The other sessions have ended, and the codes that any has allowed. */
+  /** The other sessions have ended, the codes that any has allowed, and sign-ins that are not complete. */
   endOthers(session: Session): void {
     for (const one of this.sessions) if (one !== session) this.endSession(one);
-    for (const code of this.codes) if (/ code$/.test(code.kind)) code.end();
+    for (const code of this.codes) if (OF_OTHERS.test(code.kind)) code.end();
   }
   mayEndOthers(session: Session): void {
     for (const one of this.sessions) if (one !== session) this.mayEndSession(one);
-    for (const code of this.codes) if (/ code$/.test(code.kind)) code.mayEnd();
+    for (const code of this.codes) if (OF_OTHERS.test(code.kind)) code.mayEnd();
   }
   /** Ways to sign in besides the password. */
   get factors(): Usable[] {

@@ -20,6 +20,8 @@ export type ProviderEvent = {
 /** An import of accounts or purchases. A repetition changes nothing. */
 export type Import = {
   audit: "accounts_imported" | "billing_imported";
+  /** The number of the account that it imports. */
+  imported?: number;
   running: number;
   /** Whether what has changed has its event in the audit trail. */
   isAudited: boolean;

@@ -8,9 +8,10 @@ import { buy, deliver, happen, transfer } from "./stores";
  * An import of an account is repeated until it is acknowledged. After a deletion it would make another account, and after
  * a change of the email or the loss of the password it would be refused.
  */
-function canRepeat(account: Account, { import: given, ...event }: ProviderEvent) {
-  const { id, exists, email, password } = account;
-  if (event.isLost || given?.audit !== "accounts_imported" || id === null) return !event.isLost;
+function canRepeat({ model }: Step, { import: given, ...event }: ProviderEvent) {
+  const account = given && model.accounts.find(({ number }) => number === given.imported);
+  if (event.isLost || !account || account.id === null) return !event.isLost;
+  const { exists, email, password } = account;
   return !event.isAcknowledged && exists.is(true) && email.is(account.emailNumber(0)) && !password.canBe(null);
 }
 
@@ -23,7 +24,7 @@ const eventsOf = ({ purchases }: Account) => [...new Set(purchases.flatMap(({ ev
 export async function deliverRest(step: Step): Promise<void> {
   for (const account of step.model.accounts)
     for (const event of step.random.shuffle(eventsOf(account)))
-      if (canRepeat(account, event) && (!event.isAcknowledged || step.random.chance(0.1))) await send(step, event);
+      if (canRepeat(step, event) && (!event.isAcknowledged || step.random.chance(0.1))) await send(step, event);
   for (const account of step.model.accounts)
     for (const purchase of account.purchases)
       if (purchase.events.every(({ isAcknowledged, isLost }) => isAcknowledged || isLost))
@@ -101,7 +102,7 @@ export const billingOperations: Operation[] = [
     ({ purchases }) => purchases.length > 0,
     async (step, account) => {
       const { random } = step;
-      const events = eventsOf(account).filter((event) => canRepeat(account, event));
+      const events = eventsOf(account).filter((event) => canRepeat(step, event));
       const waiting = events.filter(({ isAcknowledged }) => !isAcknowledged);
       const chosen = waiting.length > 0 ? random.shuffle(waiting).slice(0, 3) : [random.pick(events)];
       // Some arrive twice at the same time.

@@ -109,7 +109,7 @@ export const importOperations: Operation[] = [
         account.id = result?.accountId ?? null;
       };
       const label = `import ${account.name}`;
-      const given = { audit: "accounts_imported", onDone } as const;
+      const given = { audit: "accounts_imported", imported: account.number, onDone } as const;
       const event = newImport(label, "/api/admin/accounts/import?notify=true", [record], given);
       // It has bought already, and the provider knows it by its old id.
       const purchase = buyFromRevenueCat(step, account, MONTH_MS, externalId);
