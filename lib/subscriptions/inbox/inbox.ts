@@ -10,7 +10,6 @@ import { batchWrite } from "../../platform/db/batch-write";
 import { literals, sql } from "../../platform/db/sql";
 import { withRetry } from "../../platform/db/transaction";
 import { toStorableText } from "../../platform/storable";
-import { possibleAccountIds } from "../app-user-ids";
 import { IdentityEventType } from "../events";
 import { type Applied, type ApplyDeps, type ApplyOptions, applyEvents } from "./apply";
 import { storeImportAliases } from "./imported-accounts";
@@ -225,9 +224,9 @@ async function findConcurrentEvents({ db }: ApplyDeps, events: readonly EventKey
           > event."receivedAt" - ${CONCURRENT_WITHIN}::interval
       ORDER BY ${unprocessed}, transfer."occurredAt" DESC)
     ) AS found`;
-  return rows.map(({ missedEvent, provider, eventId, appUserIds, transferredFrom }) => {
-    const accountIds = possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
-    return { missedEvent, provider, eventId, accountIds };
+  return rows.map((row) => {
+    const { missedEvent, provider, eventId } = row;
+    return { missedEvent, provider, eventId, accountIds: ownerAccountIds(row) };
   });
 }
 
@@ -244,8 +243,8 @@ export async function retryEvents(deps: RetryDeps): Promise<void> {
   while (!deps.isDraining) {
     const event = await claim(deps);
     if (!event) return;
-    const { provider, eventId, attempts, appUserIds, transferredFrom } = event;
-    const accountIds = possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
+    const { provider, eventId, attempts } = event;
+    const accountIds = ownerAccountIds(event);
     try {
       const { status } = await applyEvent(deps, { provider, eventId, accountIds }, { timeoutMs: RETRY_TIMEOUT_MS });
       if (status !== "failed") deps.log.info({ eventId, attempts, status }, "a pending billing event was applied");

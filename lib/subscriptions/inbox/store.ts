@@ -83,7 +83,10 @@ export function toRow({ provider, eventId, event, payload, receivedAt }: NewEven
 }
 
 /** Returns the possible account ids of the purchase's owner, in order of precedence; of a transfer, of the new owner. */
-export function ownerAccountIds({ appUserIds, transferredFrom }: ProviderEvent): string[] {
+export function ownerAccountIds({
+  appUserIds,
+  transferredFrom,
+}: Pick<ProviderEvent, "appUserIds" | "transferredFrom">): string[] {
   return possibleAccountIds(appUserIds.filter((id) => !transferredFrom.includes(id)));
 }
 
