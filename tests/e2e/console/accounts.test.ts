@@ -77,13 +77,15 @@ describe.runIf(hasChromium)("an admin in Chromium", () => {
     await check();
     await page.goto("/console/accounts");
     await check();
+    const matches = page.getByRole("list", { name: "Matches" });
     await page.getByLabel("Search").pressSequentially("custom");
-    await page.getByRole("link", { name: /^customer2@example.com/ }).waitFor();
+    await matches.getByRole("link", { name: /^customer2@example.com/ }).waitFor();
     await page.getByLabel("Search").press("Enter");
+    await page.waitForURL(/[?&]query=custom/);
     await page.getByRole("heading", { name: "Found accounts" }).waitFor();
     expect(await page.locator("tbody th").allInnerTexts()).toEqual(["customer2@example.com", "customer@example.com"]);
     await page.getByLabel("Search").fill("customer@");
-    await page.getByRole("list", { name: "Matches" }).getByRole("link").click();
+    await matches.getByRole("link").click();
     await page.getByRole("heading", { name: "customer@example.com" }).waitFor();
     await check();
 
