@@ -14,7 +14,7 @@ import { IdentityEventType } from "../events";
 import { type Applied, type ApplyDeps, type ApplyOptions, applyEvents } from "./apply";
 import { storeImportAliases } from "./imported-accounts";
 import { type EventKey, type EventToApply, isOfPurchase, keyOf, keysOf } from "./lock";
-import { anonymize, nameAccounts } from "./name-accounts";
+import { nameNewEvents } from "./name-accounts";
 import { type NewEvent, ownerAccountIds, storeEvent } from "./store";
 import { updateOwners } from "./update-owners";
 
@@ -37,10 +37,7 @@ type Outcome = Applied | Promise<Applied>;
  */
 export const storeAndApply = batchWrite<ApplyDeps, NewEvent, Applied>({
   processMany: storeAndApplyMany,
-  processOne: async (deps, newEvent) => {
-    await withRetry(() => storeEvent(deps, newEvent));
-    return applyEvent(deps, toStored(newEvent));
-  },
+  processOne: async (deps, newEvent) => applyEvent(deps, await storeNewEvent(deps, newEvent)),
 });
 
 async function storeAndApplyMany(
@@ -48,17 +45,12 @@ async function storeAndApplyMany(
   received: readonly NewEvent[],
   processAlone: (event: NewEvent) => Promise<Applied>,
 ): Promise<Outcome[]> {
-  const named = await nameAccounts(
-    deps.db,
-    received.map(({ event }) => event),
-  );
-  const newEvents = received.map((given, i) => anonymize({ ...given, event: named[i] ?? given.event }));
   const distinct = new Map<string, NewEvent>();
-  for (const event of newEvents) if (!distinct.has(keyOf(event))) distinct.set(keyOf(event), event);
+  for (const event of received) if (!distinct.has(keyOf(event))) distinct.set(keyOf(event), event);
   const ofPurchases = [...distinct.values()].filter(({ event }) => event.facts.identityChange === null);
   const outcomes = await applyTogether(deps, ofPurchases);
   for (const [key, event] of distinct) if (!outcomes.has(key)) outcomes.set(key, processAlone(event));
-  return newEvents.map((event) => {
+  return received.map((event) => {
     const outcome = outcomes.get(keyOf(event)) as Outcome;
     return distinct.get(keyOf(event)) === event ? outcome : repeated(outcome);
   });
@@ -67,16 +59,32 @@ async function storeAndApplyMany(
 /** Returns the outcomes of those events that were applied; a promise for one that is not finished. */
 async function applyTogether(deps: ApplyDeps, newEvents: readonly NewEvent[]): Promise<Map<string, Outcome>> {
   if (newEvents.length === 0) return new Map();
-  const toApply = newEvents.map((newEvent) => ({ ...toStored(newEvent), newEvent }));
-  const applied = await inTransaction(deps, (tx) => applyEvents(deps, tx, toApply));
-  const outcomes = new Map<string, Outcome>(applied);
-  const done = toApply.filter((event) => applied.has(keyOf(event)));
+  const outcomes = await inTransaction(deps, async (tx): Promise<Map<string, Outcome>> => {
+    const named = await nameNewEvents(tx, newEvents);
+    const toApply = named.map((newEvent) => ({ ...toStored(newEvent), newEvent }));
+    return new Map(await applyEvents(deps, tx, toApply));
+  });
+  const done = newEvents.filter((event) => outcomes.has(keyOf(event)));
   const unfinished = await finishEvents(deps, done);
   for (const [i, event] of done.entries()) {
     const outcome = outcomes.get(keyOf(event)) as Outcome;
     outcomes.set(keyOf(event), unfinished[i]?.then(() => outcome) ?? outcome);
   }
   return outcomes;
+}
+
+/** Stores an event, with its accounts named, to be applied. Leaves one that is stored already as it is. */
+export async function storeNewEvent(
+  { db, dbNow }: Pick<ApplyDeps, "db" | "dbNow">,
+  newEvent: NewEvent,
+): Promise<EventToApply> {
+  return withRetry(() =>
+    db.$transaction(async (tx) => {
+      const [named = newEvent] = await nameNewEvents(tx, [newEvent]);
+      await storeEvent({ db: tx, dbNow }, named);
+      return toStored(named);
+    }),
+  );
 }
 
 const toStored = ({ provider, eventId, event }: NewEvent): EventToApply => ({

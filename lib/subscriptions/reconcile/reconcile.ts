@@ -1,8 +1,7 @@
 import type { Context } from "../../context";
 import type { WebhookRecorder } from "../../webhooks/outbox";
-import { applyEvent } from "../inbox/inbox";
-import { anonymize, nameAccounts } from "../inbox/name-accounts";
-import { ownerAccountIds, storeEvent } from "../inbox/store";
+import { applyEvent, storeNewEvent } from "../inbox/inbox";
+import { nameAccounts } from "../inbox/name-accounts";
 import type { Source, SourceDeps } from "../sources/source";
 import { isSnapshot, isUpToDate, placeSnapshot, type SnapshotEvent } from "./place-snapshot";
 
@@ -47,8 +46,6 @@ export async function reconcile(deps: ReconcileDeps, source: Source, reference: 
 type Stored = { provider: string; eventId: string; payload: unknown };
 
 async function applyCorrection(deps: ReconcileDeps, stored: Stored, event: SnapshotEvent, receivedAt: Date) {
-  await storeEvent(deps, anonymize({ ...stored, event, receivedAt }));
-  const { provider, eventId } = stored;
-  const { status } = await applyEvent(deps, { provider, eventId, accountIds: ownerAccountIds(event) });
+  const { status } = await applyEvent(deps, await storeNewEvent(deps, { ...stored, event, receivedAt }));
   return status === "processed";
 }

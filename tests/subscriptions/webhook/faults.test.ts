@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
-import { newAccount } from "@/tests/support/accounts";
+import { afterEach, describe, expect, test } from "vitest";
+import { anonymizeBilling } from "@/lib/subscriptions/anonymize-billing";
+import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
+import { countLockWaits, postgresUrl } from "@/tests/support/database";
 import {
   billingEvent,
   DAY_MS,
@@ -13,6 +15,7 @@ import {
   statusOf,
   storedEvent,
 } from "@/tests/support/subscriptions/billing";
+import { onRow, repair, whenProcessed } from "@/tests/support/subscriptions/faults";
 
 test("a recorded delivery that is replayed changes nothing", async () => {
   const ann = await newAccount();
@@ -72,22 +75,56 @@ test("a clock that jumps back and forth loses no event and changes no order", as
   expect(await statusOf(ann)).toMatchObject({ status: "active", willRenew: true, canceledAt: null });
 });
 
-test("a late event for a deleted account is stored without its email and without an account", async () => {
-  const { id, email, token, password } = await newAccount();
-  const before = billingEvent("INITIAL_PURCHASE", { app_user_id: id, aliases: [email] });
-  await deliverOk(before);
-  await post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
-  const after = billingEvent("RENEWAL", {
-    app_user_id: id,
-    aliases: [email],
-    original_transaction_id: before.original_transaction_id,
-    subscriber_attributes: { $email: { value: email }, $phoneNumber: { value: "+49 30 5550177" } },
+describe("an event of a deleted account is stored without its email, its id and an account", () => {
+  /** An account's purchase, and an event of it that arrives late. */
+  async function bought() {
+    const account = await newAccount();
+    const purchase = { app_user_id: account.id, aliases: [account.email], original_transaction_id: randomUUID() };
+    const before = billingEvent("INITIAL_PURCHASE", purchase);
+    await deliverOk(before);
+    const personal = { $email: { value: account.email }, $phoneNumber: { value: "+49 30 5550177" } };
+    return { account, before, after: billingEvent("RENEWAL", { ...purchase, subscriber_attributes: personal }) };
+  }
+
+  const remove = ({ password, token }: TestAccount) =>
+    post("/api/auth/account/delete", { confirm: "DELETE", password }, { token });
+
+  async function expectNothingPersonal({ account, before, after }: Awaited<ReturnType<typeof bought>>) {
+    const [first, last] = [await storedEvent(before.id), await storedEvent(after.id)];
+    expect(last).toMatchObject({ accountId: null, purchase: { id: first?.purchaseId, accountId: null } });
+    for (const value of [account.id, account.email, "5550177"]) {
+      expect(JSON.stringify([first, last])).not.toContain(value);
+    }
+  }
+
+  afterEach(repair);
+
+  test("if it comes late", async () => {
+    const given = await bought();
+    await remove(given.account);
+    expect(await deliverOk(given.after)).toBe("processed");
+    await expectNothingPersonal(given);
   });
-  expect(await deliverOk(after)).toBe("processed");
-  const [first, last] = [await storedEvent(before.id), await storedEvent(after.id)];
-  expect(JSON.stringify([first, last])).not.toContain(id);
-  expect(last).toMatchObject({ accountId: null, purchase: { id: first?.purchaseId, accountId: null } });
-  expect(JSON.stringify([first, last])).not.toContain(email);
-  expect(JSON.stringify([first, last])).not.toContain("5550177");
-  expect(JSON.stringify(first)).not.toContain(`"appUserId":"${id}"`);
+
+  test("if its batch fails, so that it is stored alone", async () => {
+    const given = await bought();
+    await remove(given.account);
+    const poison = billingEvent("INITIAL_PURCHASE");
+    await onRow("INSERT OR UPDATE", whenProcessed(poison, "RAISE EXCEPTION 'poison';"));
+    expect(await Promise.all([poison, given.after].map(deliverOk))).toEqual(["failed", "processed"]);
+    await expectNothingPersonal(given);
+  });
+
+  test.runIf(postgresUrl)("if it waits for the deletion", async () => {
+    const given = await bought();
+    let delivery: Promise<unknown> | undefined;
+    await ctx().db.$transaction(async (tx) => {
+      await anonymizeBilling(tx, given.account.id);
+      delivery = deliverOk(given.after);
+      await expect.poll(() => countLockWaits(ctx().db)).toBe(1);
+      await tx.account.delete({ where: { id: given.account.id } });
+    });
+    expect(await delivery).toBe("processed");
+    await expectNothingPersonal(given);
+  });
 });
