@@ -327,6 +327,7 @@ class Run {
     machine.setClock(0);
     await this.#proceed(random, Number.POSITIVE_INFINITY);
     const calmFromMs = machine.nowMs();
+    this.#world.faultsAtRest = this.faults; // nothing is under way
     await this.#run(random, () => finishAll(this.#newStep(random)));
     for (const seconds of DRAIN_SECONDS) {
       await this.#world.pass(seconds * SECOND_MS);

@@ -15,6 +15,7 @@ import { loadConfig } from "@/lib/platform/config";
 import { databaseNow } from "@/lib/platform/db/clock";
 import { EmbeddedUnavailableError } from "@/lib/platform/db/embedded/failures";
 import { openEmbedded } from "@/lib/platform/db/embedded/open";
+import { NIL_ID } from "@/lib/platform/db/ids";
 import { type Database, databaseOf } from "@/lib/platform/db/open";
 import { isNoSpace } from "@/lib/platform/files/no-space";
 import { createRouteTable, findRoute, type Handlers } from "@/lib/platform/http/server/routes";
@@ -38,6 +39,19 @@ const EXPIRING =
   `Session SignInThrottle RecognizedClient PasswordResetToken Invitation VerificationToken SignInChallenge
   TotpFactor PasskeyChallenge EmailChange AuthorizationCode DeviceCode IdempotentRequest UsedIdToken
   RateLimitCounter`.split(/\s+/);
+
+/** What is removed at the latest so many days after what its condition names. */
+const REMOVED: [table: string, days: number, where: string][] = [
+  ["PushReceipt", 32, '"endedAt" < $1'],
+  ["PushMessage", 32, '"expiresAt" < $1'],
+  ["PushOutcomeCount", 32, `"hour" < $1 AND "messageId" = '${NIL_ID}'`],
+  ["PushChallenge", 3, '"expiresAt" < $1'],
+  ["PushDevice", 3, `status = 'pending' AND "registeredAt" < $1`],
+  ["WebhookEvent", 32, '"occurredAt" < $1'],
+  ["AuditEvent", 9, `type = 'sign_in_failed' AND "accountId" IS NULL AND at < $1`],
+];
+/** What may name a deleted account: the event that says so, the responses of a day, and events of purchases that nobody knew. */
+const MAY_NAME_DELETED = ["WebhookEvent", "IdempotentRequest", "BillingEvent", "Purchase"];
 
 const OAUTH_CLIENTS = [
   { id: "desktop", name: "Desktop", redirectUris: ["com.example.sim:/callback"] },
@@ -320,8 +334,26 @@ export class World {
   async expiredTables(): Promise<string[]> {
     const before = new Date(machine.nowMs() - 2 * DAY_MS);
     const counts = EXPIRING.map((table) => `SELECT '${table}' AS "table" FROM "${table}" WHERE "expiresAt" < $1`);
-    const rows = await this.context.db.$queryRawUnsafe<{ table: string }[]>(counts.join(" UNION "), before);
+    const { db } = this.context;
+    const rows = await db.$queryRawUnsafe<{ table: string }[]>(counts.join(" UNION "), before);
+    for (const [table, days, where] of REMOVED) {
+      const query = `SELECT '${table}' AS "table" FROM "${table}" WHERE ${where} LIMIT 1`;
+      rows.push(...(await db.$queryRawUnsafe<{ table: string }[]>(query, new Date(machine.nowMs() - days * DAY_MS))));
+    }
     return rows.map(({ table }) => table);
+  }
+
+  /** The tables with one of some texts in a row. */
+  async tablesWith(texts: string[]): Promise<string[]> {
+    const { db } = this.context;
+    const tables = await db.$queryRaw<{ name: string }[]>`
+      SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> ALL (${MAY_NAME_DELETED}::text[])`;
+    const queries = tables.map(
+      ({ name }) => `SELECT '${name}' AS name FROM "${name}" AS one WHERE one::text LIKE ANY ($1::text[])`,
+    );
+    const patterns = texts.map((text) => `%${text}%`);
+    const rows = await db.$queryRawUnsafe<{ name: string }[]>(queries.join(" UNION "), patterns);
+    return rows.map(({ name }) => name);
   }
 
   /** Sends a request to the service, by the handler of its route. */

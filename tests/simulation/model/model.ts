@@ -89,8 +89,9 @@ export class Model {
 
   /** A device has got something, by its endpoint or token. */
   sawNotification(address: string, text: string, sentAtMs: number, since: number | null, faults: number): void {
-    const device = this.accounts.flatMap(({ devices }) => devices).find((one) => one.address === address);
     const message = this.messages.find((one) => one.text === text); // else it is not an operator's
+    const devices = this.accounts.flatMap((one) => one.devices).filter((one) => one.address === address);
+    const device = devices.find((one) => message?.mayReach(one)) ?? devices[0];
     if (!device || !message) return;
     message.reached(device, sentAtMs);
     this.sawArrival("notification is delivered", `${text} to ${address}`, since, faults);

@@ -54,9 +54,12 @@ export class Message extends Usable {
     this.#ended = new Set(devices.filter(({ works }) => works.is(false)));
   }
 
+  mayReach(device: Device): boolean {
+    return this.isFor(device) && !this.#ended.has(device);
+  }
   reached(device: Device, nowMs: number): void {
     const label = `${this.text} to ${device.account.name}`;
-    if (!this.isFor(device) || this.#ended.has(device)) throw new Violation("notification to another device", label);
+    if (!this.mayReach(device)) throw new Violation("notification to another device", label);
     if (nowMs > this.canceledAtMs + CLAIM_MS) throw new Violation("canceled notification is sent", label);
     if (nowMs < this.sendAtMs - CLAIM_MS) throw new Violation("notification before its time", label);
     const lateMs = nowMs - (Math.max(this.sendAtMs, this.storedByMs) + this.expiresAfterMs);

@@ -101,6 +101,18 @@ export async function checkAll(step: Step): Promise<void> {
     model.sawAudit(type, audited.get(type) ?? 0);
   checkDeliveries(step);
   await checkMessages(step);
+  await checkDeleted(step);
+  const { body } = await step.send("list the endpoints", "GET", "/api/admin/webhooks", { operator: "sim" });
+  if (body.endpoints.some(({ status }: { status: string }) => status !== "enabled"))
+    throw new Violation("endpoint that works is not enabled", JSON.stringify(body.endpoints));
+}
+
+/** Nothing is left of an account that was deleted. */
+async function checkDeleted({ model, world }: Step): Promise<void> {
+  const deleted = model.accounts.filter(({ exists, isUnclear }) => exists.is(false) && !isUnclear);
+  const names = deleted.flatMap(({ id, number }) => (id === null ? [] : [id, `person-${number}-`]));
+  const [table] = names.length > 0 ? await world.tablesWith(names) : [];
+  if (table) throw new Violation("deleted account leaves data", table);
 }
 
 /** So many days after all of it: what expires works no more and is removed, and what is kept is there. */

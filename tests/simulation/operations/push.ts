@@ -3,10 +3,12 @@ import { buildClientData } from "@/lib/push/evidence/verify";
 import type { Account, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
 import { Device, Message } from "../model/push";
-import { BROWSER_KEYS } from "../world";
+import { BROWSER_KEYS, type Sent as Request } from "../world";
 import { hasSession, type Operation, onAccount, type Step, sawSession } from "./operation";
 
 const MINUTE_MS = 60_000;
+/** Deliveries of later messages are queued a minute before they are due. */
+const QUEUED_AHEAD_MS = 1.5 * MINUTE_MS;
 const BUNDLE_ID = "com.example.homeport";
 
 /** A session of an app, which may be live. */
@@ -71,8 +73,9 @@ async function registerPhone(step: Step, account: Account): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   const arrived = step.world.nonces.get(challengeId);
   if (arrived === undefined) return device.end();
-  const isForged = step.random.chance(0.2);
-  const pushNonce = isForged ? `${arrived.slice(1)}A` : arrived;
+  const forged = step.random.pick([...Array(7).fill(null), "nonce", "signature", "time"] as const);
+  if (forged === "time") await new Promise((resolve) => setTimeout(resolve, 16 * MINUTE_MS));
+  const pushNonce = forged === "nonce" ? `${arrived.slice(1)}A` : arrived;
   const signed = { ...registration, bundleId: BUNDLE_ID, accountId: account.id ?? "" };
   const clientData = buildClientData({ ...signed, challengeId, challengeValue, pushNonce });
   const { point, privateKey } = newKey(step);
@@ -81,13 +84,71 @@ async function registerPhone(step: Step, account: Account): Promise<void> {
     challengeId,
     pushNonce,
     publicKey: point.toString("base64"),
-    signature: sign("sha256", clientData, privateKey).toString("base64"),
+    signature: sign("sha256", clientData, forged === "signature" ? newKey(step).privateKey : privateKey).toString(
+      "base64",
+    ),
   };
   const answer = await register("verify a phone", { ...registration, evidence });
   if (answer.outcome === "unknown") return;
   if (!sawSession(session, answer) || answer.outcome !== "done") return device.end();
-  if (isForged) throw new Violation("evidence without its nonce works", account.name);
+  if (forged) throw new Violation(`evidence without its ${forged} works`, account.name);
   device.works.set(true);
+}
+
+const isBrowser = ({ address }: Device) => address.startsWith("https:");
+const OTHER_KEYS = { ...BROWSER_KEYS, auth: Buffer.alloc(16, 8).toString("base64url") };
+
+/** A browser registers once more. It moves to an account that knows its keys. */
+async function registerAgain(step: Step, account: Account): Promise<void> {
+  const { model, random } = step;
+  const device = random.pick(account.devices.filter((one) => isBrowser(one) && one.works.is(true)));
+  const others = model.accounts.filter((one) => one !== account && !one.isBusy && !one.isUnclear && hasSession(one));
+  const receiver = random.chance(0.6) ? (random.pick(others) ?? account) : account;
+  const session = appSession(step, receiver);
+  // In another session of its account, an unanswered request would leave unknown with which one it ends.
+  if (!device || !session || (receiver === account && session !== device.session)) return;
+  const isStolen = receiver !== account && random.chance(0.4);
+  const restore = step.remember([device]);
+  const moved = receiver === account || isStolen ? null : newDevice(step, receiver, session, device.address);
+  if (moved) device.mayEnd();
+  const { id: name, locale } = moved ?? device;
+  const subscription = { endpoint: device.address, keys: isStolen ? OTHER_KEYS : BROWSER_KEYS };
+  const json = { platform: "web", subscription, device: { name, locale } };
+  receiver.isBusy = true;
+  const label = `register a browser again, by ${receiver.name}`;
+  const answer = await step.send(label, "POST", "/api/push/register", { token: session.token, json });
+  receiver.isBusy = receiver === account;
+  if (answer.outcome === "unknown") return;
+  const isDone = sawSession(session, answer) && answer.outcome === "done";
+  if (isDone && isStolen) throw new Violation("browser is taken without its keys", account.name);
+  if (!isDone) moved?.end();
+  restore(answer);
+  if (isDone && moved) {
+    device.end();
+    moved.works.set(true);
+  }
+}
+
+async function removeDevice(step: Step, account: Account): Promise<void> {
+  const { model, random } = step;
+  const session = appSession(step, account);
+  const device = random.pick(activeDevices(account));
+  if (!session || !device) return;
+  const list = `list the devices of ${account.name}`;
+  const listed = await step.send(list, "GET", "/api/push/devices", { token: session.token });
+  if (listed.outcome !== "done") return;
+  const { id } = listed.body.devices.find(({ name }: { name: string }) => name === device.id) ?? {};
+  if (id === undefined) return;
+  const remove = ({ token }: Session) =>
+    step.send(`remove a device of ${account.name}`, "DELETE", `/api/push/devices/${id}`, { token });
+  const stranger = random.pick(model.accounts.filter((one) => one !== account && hasSession(one)));
+  const theirs = stranger && random.chance(0.3) ? appSession(step, stranger) : null;
+  if (theirs && (await remove(theirs)).outcome === "done")
+    throw new Violation("device of another account is removed", account.name);
+  device.mayEnd();
+  const answer = await remove(session);
+  if (answer.outcome === "unknown") return;
+  if (sawSession(session, answer)) device.end();
 }
 
 type To = { to: object; label: string; isFor: (device: Device) => boolean; account?: Account };
@@ -129,10 +190,22 @@ async function send(step: Step, message: Message, due: Device[] | null = null): 
     audit.done();
     message.id = answer.body.id;
     message.due.push(...(due ?? []));
+    if (step.random.chance(0.1)) await repeat(step, message, sent);
   } else if (due) {
     audit.refused();
     message.end();
   }
+}
+
+/** The same request again gets the same answer, and its key belongs to no other request. */
+async function repeat(step: Step, { id, text }: Message, sent: object): Promise<void> {
+  const again = await step.send("repeat a message", "POST", "/api/admin/push/messages", sent);
+  const isReplayed = again.headers.get("idempotency-replayed") === "true" || step.isDisturbed();
+  if (again.outcome === "done" && (again.body.id !== id || !isReplayed))
+    throw new Violation("message is sent again", text);
+  const other = { ...sent, json: { ...((sent as Request).json as object), title: "Another" } };
+  const { outcome } = await step.send("another message with its key", "POST", "/api/admin/push/messages", other);
+  if (outcome === "done" && !step.isDisturbed()) throw new Violation("key is taken for another request", text);
 }
 
 /** Once faults have ceased, everybody gets one more message: a removed app is noticed then. */
@@ -157,6 +230,8 @@ async function cancel(step: Step, message: Message): Promise<void> {
   }
   if (answer.outcome === "unknown") return;
   const isCanceled = answer.body.canceledAt !== null;
+  if (!isCanceled && isSure && step.nowMs < message.sendAtMs - QUEUED_AHEAD_MS)
+    throw new Violation("message is not canceled", message.text);
   if (isSure) isCanceled && !wasCanceled ? audit.done() : audit.refused();
   works.set(!isCanceled);
   if (isCanceled) message.canceledAtMs = Math.min(message.canceledAtMs, step.nowMs);
@@ -232,10 +307,19 @@ export const pushOperations: Operation[] = [
     async (step, account) => {
       const device = step.random.pick(activeDevices(account));
       step.world.gone.set(device.address, step.nowMs);
-      device.isGone = true;
-      device.mayEnd();
+      for (const one of allDevices(step).filter(({ address }) => address === device.address)) {
+        one.isGone = true;
+        one.mayEnd();
+      }
       step.note(`an app of ${account.name} is removed`);
     },
+  ),
+  onAccount("register a browser again", 1, (account) => activeDevices(account).some(isBrowser), registerAgain),
+  onAccount(
+    "remove a device",
+    0.5,
+    (account) => hasSession(account) && activeDevices(account).length > 0,
+    removeDevice,
   ),
   onAccount("list devices", 1, (account) => hasSession(account) && account.devices.length > 0, seeDevices),
 ];
