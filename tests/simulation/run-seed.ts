@@ -145,9 +145,10 @@ class Run {
     this.#input = input;
     this.#world = world;
     this.#plan = planOf(createRandom(input.seed));
-    world.onWebhook = (id, type, data, since) =>
+    world.onWebhook = (id, { type, data }, delivery, since) =>
       this.#check(() => {
         this.#model.sawDelivery(id, type, data);
+        if (world.followMs === 0) this.#model.endpoint?.sawDelivery(id, delivery); // a database server has its own clock
         this.#model.sawArrival("webhook is delivered", id, since, this.faults);
       });
     world.onNotification = (...given) => this.#check(() => this.#model.sawNotification(...given, this.faults));

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createECDH } from "node:crypto";
+import { createECDH, createHmac } from "node:crypto";
 import {
   DriverAdapterError,
   type SqlMigrationAwareDriverAdapterFactory,
@@ -26,6 +26,7 @@ import { providerSettings } from "@/tests/support/subscriptions/provider-objects
 import { disk } from "./disk";
 import { Google } from "./google";
 import { machine } from "./machine";
+import type { Delivery } from "./model/webhooks";
 import { installNetwork, type OutgoingRequest, type OutgoingResponse } from "./network";
 import { createRandom, type Random } from "./random";
 
@@ -63,6 +64,7 @@ const browser = createECDH("prime256v1");
 browser.setPrivateKey(Buffer.alloc(32, 7));
 const BROWSER_AUTH = Buffer.alloc(16, 9);
 export const BROWSER_KEYS = { p256dh: browser.getPublicKey("base64url"), auth: BROWSER_AUTH.toString("base64url") };
+type WebhookEvent = { type: string; data: Record<string, unknown> | null };
 /** What devices get: a browser the text, a phone an alert. */
 type Payload = { body?: string; aps?: { alert?: { body?: string } }; data?: { challengeId?: string; nonce?: string } };
 
@@ -146,7 +148,7 @@ export class World {
   readonly gone = new Map<string, number>();
   /** The nonces that phones have got, by challenge. */
   readonly nonces = new Map<string, string>();
-  onWebhook: (id: string, type: string, data: Record<string, unknown> | null, since: number | null) => void = () => {};
+  onWebhook: (id: string, event: WebhookEvent, delivery: Delivery, since: number | null) => void = () => {};
   /** What customers buy, and what the providers' APIs answer. */
   readonly stores = { stripe: fakeStripe(), paddle: fakePaddle(), appStore: fakeAppStore() };
   readonly origin = BASE_URL;
@@ -427,8 +429,14 @@ export class World {
         fault === null ? faults : null,
       );
     } else if (!isGoogle) {
-      const { type, data } = JSON.parse(body.toString());
-      this.onWebhook(headers["webhook-id"] ?? "", type, data, fault === null ? faults : null);
+      const { "webhook-id": id = "", "webhook-timestamp": claimedAt, "webhook-signature": signatures = "" } = headers;
+      const text = body.toString();
+      const isSigned = (secret: string) => {
+        const hmac = createHmac("sha256", Buffer.from(secret.replace("whsec_", ""), "base64"));
+        return signatures.split(" ").includes(`v1,${hmac.update(`${id}.${claimedAt}.${text}`).digest("base64")}`);
+      };
+      const delivery = { claimedAtMs: 1_000 * Number(claimedAt), sentAtMs, isSigned };
+      this.onWebhook(id, JSON.parse(text), delivery, fault === null ? faults : null);
     }
     if (fault === "after") throw Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
     return { status: isPush ? 201 : 204 };

@@ -3,6 +3,7 @@ import { Violation } from "./fact";
 import type { ApiKey } from "./operators";
 import type { Message } from "./push";
 import { Catalog } from "./releases";
+import type { Endpoint } from "./webhooks";
 
 /** Half of the life of a link that sets a password: after that its email may be discarded. */
 const MAX_EMAIL_AGE_MS = 15 * 60_000;
@@ -13,6 +14,7 @@ type Audited = { acknowledged: number; unknown: number };
 export class Model {
   readonly accounts: Account[] = [];
   readonly keys: ApiKey[] = [];
+  endpoint: Endpoint | null = null;
   readonly catalog = new Catalog();
   /** By type, and by type and subject. */
   readonly audited = new Map<string, Audited>();
@@ -40,6 +42,7 @@ export class Model {
     for (const one of [...this.accounts, ...this.keys]) {
       one.isBusy = false;
     }
+    if (this.endpoint) this.endpoint.isBusy = false;
     this.catalog.lose();
     for (const key of this.keys) if (key.works.possible.length > 1) key.isUnsure = true;
   }

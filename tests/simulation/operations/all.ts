@@ -17,13 +17,14 @@ import { raceOperations } from "./races";
 import { checkReleases, releaseOperations, setUpReleases } from "./releases";
 import { sessionOperations } from "./sessions";
 import { updateOperations } from "./updates";
+import { deliverAll, setUpEndpoint, webhookOperations } from "./webhooks";
 
 /** Operations that have to do with each other. */
 export const domains: Operation[][] = [
   [...raceOperations, ...accountOperations, ...codeOperations, ...linkOperations, ...sessionOperations],
   [...factorOperations, ...passkeyOperations, ...providerOperations],
   billingOperations,
-  operatorOperations,
+  [...operatorOperations, ...webhookOperations],
   pushOperations,
   [...releaseOperations, ...updateOperations],
 ];
@@ -34,13 +35,10 @@ const RESET_LINK_MS = 30 * 60_000;
 /** The longest life of a session, and of any code or link. */
 const MAX_SESSION_DAYS = 90;
 const MAX_CODE_DAYS = 8;
-const RECEIVER = "https://hooks.example.com/all";
 
 /** What an operator sets up before anything happens. */
 export async function setUp(step: Step): Promise<void> {
-  const json = { url: RECEIVER, eventTypes: ["account.created", "account.deleted", "subscription.changed"] };
-  step.model.willAudit("webhook_created");
-  await step.send("create an endpoint", "POST", "/api/admin/webhooks", { operator: "sim", json });
+  await setUpEndpoint(step, ["account.created", "account.deleted", "subscription.changed", "push.device_verified"]);
   await setUpReleases(step);
 }
 
@@ -182,6 +180,7 @@ function checkDeliveries({ model, nowMs }: Step): void {
 
 /** After all faults have ceased, what is still under way arrives. */
 export async function finishAll(step: Step): Promise<void> {
+  await deliverAll(step);
   await deliverRest(step);
   await notifyAll(step);
 }
