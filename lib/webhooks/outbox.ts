@@ -27,7 +27,8 @@ export function createWebhookRecorder(
 
 /**
  * Inserts events with a delivery for each enabled endpoint of their types, in the transaction of what happened. An event
- * without an endpoint is not inserted; one whose endpoint is disabled is, so that it can be replayed.
+ * without an endpoint is not inserted; one whose endpoint is disabled is, so that it can be replayed. Waits for an endpoint
+ * that is being deleted: a delivery to it would fail the transaction.
  */
 async function insertEvents(tx: Tx, now: Prisma.Sql, events: readonly NewWebhookEvent[]): Promise<void> {
   await tx.$executeRaw`
@@ -42,5 +43,6 @@ async function insertEvents(tx: Tx, now: Prisma.Sql, events: readonly NewWebhook
     )
     INSERT INTO "WebhookDelivery" ("eventId", "endpointId", "nextAttemptAt")
     SELECT event."id", endpoint."id", event."occurredAt" FROM event JOIN "WebhookEndpoint" AS endpoint
-      ON event."type" = ANY(endpoint."eventTypes") AND endpoint."disabledAt" IS NULL`;
+      ON event."type" = ANY(endpoint."eventTypes") AND endpoint."disabledAt" IS NULL
+    FOR KEY SHARE OF endpoint`;
 }

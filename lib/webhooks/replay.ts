@@ -42,10 +42,9 @@ export async function replayDeliveries(
   endpointId: string,
   { since, all }: Replay,
 ): Promise<{ queued: number }> {
-  const { eventTypes } = await requireEnabled(deps.db, endpointId);
   let queued = 0;
   for (let after: Position | undefined = { at: since, id: NIL_ID }; after; ) {
-    const batch = await replayBatch(deps, operator, endpointId, { eventTypes, since, all, after });
+    const batch = await replayBatch(deps, operator, endpointId, { since, all, after });
     queued += batch.queued;
     after = batch.next;
   }
@@ -61,7 +60,8 @@ function replayBatch(
   { since, ...batch }: Batch & { since: Date },
 ): Promise<{ queued: number; next: Position | undefined }> {
   return db.$transaction(async (tx) => {
-    const events = await queueBatch({ db: tx, dbNow }, endpointId, batch);
+    const { eventTypes } = await requireEnabled(tx, endpointId);
+    const events = await queueBatch({ db: tx, dbNow }, endpointId, { ...batch, eventTypes });
     const queued = events.filter(({ isQueued }) => isQueued).length;
     const next = events.length === BATCH_SIZE ? events.at(-1) : undefined;
     const details = { since: since.toISOString(), all: batch.all, queued };
@@ -89,13 +89,13 @@ export async function sendTestEvent(deps: Deps, operator: Operator, endpointId: 
 }
 
 type Position = { at: Date; id: string };
-type Batch = { eventTypes: readonly string[]; all: boolean; after: Position };
+type Batch = { all: boolean; after: Position };
 
 /** Queues the next events by their time. Pending deliveries keep their schedule. */
 function queueBatch(
   { db, dbNow }: { db: Tx } & Pick<Deps, "dbNow">,
   endpointId: string,
-  { eventTypes, all, after }: Batch,
+  { eventTypes, all, after }: Batch & { eventTypes: readonly string[] },
 ) {
   const replayed = all ? sql`delivery."state" <> 'pending'` : sql`delivery."state" = 'failed'`;
   return db.$queryRaw<(Position & { isQueued: boolean })[]>`
@@ -115,8 +115,10 @@ function queueBatch(
     FROM event ORDER BY event."occurredAt", event."id"`;
 }
 
-async function requireEnabled(db: Pick<Deps["db"], "webhookEndpoint">, id: string) {
-  const endpoint = await db.webhookEndpoint.findUnique({ where: { id } });
+/** Locks an endpoint, which is not deleted then until the transaction ends. @throws AppError not_found, webhook_disabled */
+async function requireEnabled(tx: Tx, id: string) {
+  await tx.$queryRaw`SELECT FROM "WebhookEndpoint" WHERE "id" = ${id}::uuid FOR KEY SHARE`;
+  const endpoint = await tx.webhookEndpoint.findUnique({ where: { id } });
   if (!endpoint) throw new AppError("not_found");
   if (endpoint.disabledAt !== null) throw new AppError("webhook_disabled");
   return endpoint;

@@ -6,7 +6,9 @@ import { recordStatusChanges } from "@/lib/subscriptions/notifications/status-ch
 import { WEBHOOK_EVENTS } from "@/lib/webhooks/events";
 import { createWebhooks } from "@/lib/webhooks/webhooks";
 import { newAccount } from "@/tests/support/accounts";
+import { post } from "@/tests/support/api";
 import { clock, ctx } from "@/tests/support/context";
+import { countLockWaits, postgresUrl } from "@/tests/support/database";
 import { read } from "@/tests/support/sources";
 import { billingEvent, DAY_MS, deliverOk } from "@/tests/support/subscriptions/billing";
 import { newReceiver, removeEndpoints } from "@/tests/support/webhooks";
@@ -94,6 +96,18 @@ test("an event whose transaction is rolled back is not sent", async () => {
   });
   await expect(failing).rejects.toThrow("rolled back");
   expect(await ctx().db.webhookDelivery.count({ where: { endpointId: id } })).toBe(1);
+});
+
+test.runIf(postgresUrl)("an event whose endpoint is being deleted fails nothing", async () => {
+  const { endpoint } = await newReceiver(["account.created"]);
+  let registering: Promise<Response> | undefined;
+  await ctx().db.$transaction(async (tx) => {
+    await tx.webhookEndpoint.delete({ where: { id: endpoint.id } });
+    const json = { email: `${randomUUID()}@example.com`, password: "correct horse battery staple", transport: "token" };
+    registering = post("/api/auth/register", json);
+    await expect.poll(() => countLockWaits(ctx().db)).toBe(1);
+  });
+  expect((await registering)?.status).toBe(201);
 });
 
 test("a change of a subscription is announced once, and a renewal that changes nothing is not", async () => {
