@@ -88,6 +88,10 @@ const deleteSecrets = sql`"secret" AS (
  * notification. So this looks up the receipts of each message that the devices can have received.
  */
 export async function removeAccountReceipts(tx: Tx, accountId: string): Promise<void> {
+  // An outcome that a worker is recording has its receipt then. It skips the others, which are deleted with their devices.
+  await tx.$queryRaw`
+    SELECT FROM "QueuedPush" WHERE "deviceId" = ANY(ARRAY(SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid))
+    FOR UPDATE`;
   await tx.$executeRaw`
     WITH device AS MATERIALIZED (SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid),
     received AS (

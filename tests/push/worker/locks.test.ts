@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
 import { cancelDeliveries } from "@/lib/push/admin/cancel";
+import { removeAccountReceipts } from "@/lib/push/outbox/receipts";
 import { type ClaimedPush, claimDeliveries } from "@/lib/push/worker/claim-deliveries";
 import { recordOutcomes } from "@/lib/push/worker/outcomes";
 import { ctx } from "@/tests/support/context";
@@ -39,4 +40,15 @@ describe.runIf(postgresUrl)("on PostgreSQL a delivery that is sent is recorded",
     });
     expect(await rows()).toMatchObject([{ state: "sent" }]);
   });
+});
+
+test.runIf(postgresUrl)("a delivery that is sent while its account is being deleted leaves no receipt", async () => {
+  const { account, devices } = await queueFor(1);
+  const row = await claimOne();
+  await ctx().db.$transaction(async (tx) => {
+    await removeAccountReceipts(tx, account.id);
+    await recordOutcomes(ctx(), [{ row, ...SENT }]);
+    await tx.account.delete({ where: { id: account.id } });
+  });
+  expect(await ctx().db.pushReceipt.count({ where: { deviceId: devices[0]?.id ?? "" } })).toBe(0);
 });
