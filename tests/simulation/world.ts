@@ -66,7 +66,11 @@ const BROWSER_AUTH = Buffer.alloc(16, 9);
 export const BROWSER_KEYS = { p256dh: browser.getPublicKey("base64url"), auth: BROWSER_AUTH.toString("base64url") };
 type WebhookEvent = { type: string; data: Record<string, unknown> | null };
 /** What devices get: a browser the text, a phone an alert. */
-type Payload = { body?: string; aps?: { alert?: { body?: string } }; data?: { challengeId?: string; nonce?: string } };
+type Payload = {
+  body?: string;
+  aps?: { alert?: { body?: string } };
+  data?: { challengeId?: string; nonce?: string; version?: string };
+};
 
 /** Has the form of bcrypt's, and takes no time. */
 export const fakeHash = (password: string) =>
@@ -91,9 +95,21 @@ const FAULTS: Record<Port, readonly Fault[]> = {
   commit: ["before", "after", "conflict"],
   sync: [],
   file: [],
-  mail: ["refused", "after", "timeout"],
-  push: ["refused", "after", "timeout", "busy"],
+  mail: ["refused", "denied", "after", "timeout", "busy"],
+  push: ["refused", "denied", "after", "timeout", "busy"],
   fetch: ["refused", "denied", "after", "timeout", "busy"],
+};
+
+/** What nodemailer says of a mail server that is busy, and of one that does not take the sender. */
+const SOCKET = { code: "ESOCKET" };
+const MAIL_ERRORS: Record<Fault, object> = {
+  before: SOCKET,
+  after: SOCKET,
+  conflict: SOCKET,
+  refused: SOCKET,
+  timeout: SOCKET,
+  busy: { code: "EENVELOPE", command: "RCPT TO", responseCode: 451 },
+  denied: { code: "EENVELOPE", command: "MAIL FROM", responseCode: 550 },
 };
 
 /** A process of the service. Its clock is off by so much. When it ends, what its code waits for never happens. */
@@ -233,7 +249,7 @@ export class World {
               if (fault === null || fault === "after")
                 this.outbox.push({ email, id, since: fault === null ? faults : null });
               if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
-              if (fault) throw Object.assign(new Error("The mail server failed"), { code: "ESOCKET" });
+              if (fault) throw Object.assign(new Error("The mail server failed"), MAIL_ERRORS[fault]);
             },
             close: async () => {},
           },
@@ -411,7 +427,7 @@ export class World {
     if (fault === "refused") throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
     if (fault === "timeout") return new Promise(() => {});
     if (fault === "busy") return { status: 503, headers: { "retry-after": "30" } };
-    if (fault === "denied") return { status: 403 };
+    if (fault === "denied") return { status: isPush ? 429 : 403 };
     if (isGoogle) {
       const answer = this.google.respond(url, body.toString(), machine.nowMs());
       if (fault === null) return answer;
@@ -447,6 +463,7 @@ export class World {
     const [sentAtMs, faults] = [machine.nowMs(), this.#undisturbedFaults()];
     const fault = await this.#wait(process, "push", "APNs");
     if (fault === "busy") return { status: 503, reason: "ServiceUnavailable" };
+    if (fault === "denied") return { status: 403, reason: "ExpiredProviderToken" };
     if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
     if (fault === "refused" || fault === "timeout") throw new Error("APNs did not respond");
     const goneSinceMs = this.gone.get(token);
@@ -458,7 +475,7 @@ export class World {
 
   #notify(address: string, { body, aps, data }: Payload, sentAtMs: number, since: number | null): void {
     if (data?.challengeId && data.nonce) this.nonces.set(data.challengeId, data.nonce);
-    this.onNotification(address, body ?? aps?.alert?.body ?? "", sentAtMs, since);
+    this.onNotification(address, data?.version ?? body ?? aps?.alert?.body ?? "", sentAtMs, since);
   }
 
   /** How often each type of event is in the audit trail, of the simulation's operator. */

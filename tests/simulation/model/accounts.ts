@@ -79,6 +79,9 @@ export class Account {
   readonly sessions: Session[] = [];
   readonly codes: Code[] = [];
   readonly devices: Device[] = [];
+  /** Whether it has turned messages off, and when that was acknowledged. */
+  readonly isMuted = new Fact(false);
+  mutedFromMs = Number.POSITIVE_INFINITY;
   readonly purchases: Purchase[] = [];
   readonly grants: Grant[] = [];
   emails = 1;

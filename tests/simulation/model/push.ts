@@ -9,15 +9,21 @@ export class Device extends Usable {
   isGone = false;
   /** Whether it was active when its owner last listed the devices. */
   isListed = false;
+  /** Its registration was acknowledged. */
+  isVerified = false;
 
   constructor(
-    readonly account: Owner,
+    readonly account: Owner & { readonly mutedFromMs: number },
     public session: Usable,
     readonly address: string,
     readonly id: string,
     readonly locale: string,
   ) {
     super("device", account.name);
+  }
+  verified(): void {
+    this.works.set(true);
+    this.isVerified = true;
   }
   listed(isActive: boolean): void {
     this.saw(isActive);
@@ -33,7 +39,7 @@ export class Message extends Usable {
   /** Its request, with an Idempotency-Key, and its event in the audit trail. null: it was answered. */
   unanswered: { label: string; sent: object; audit: { done: () => void; refused: () => void } } | null = null;
   /** Those that have to get it, unless they are removed. */
-  readonly due: Device[] = [];
+  due: Device[] = [];
   /** Whether its account exists: with an account its messages are deleted. */
   exists = new Fact(true);
   readonly #ended: ReadonlySet<Device>;
@@ -61,6 +67,8 @@ export class Message extends Usable {
     const label = `${this.text} to ${device.account.name}`;
     if (!this.mayReach(device)) throw new Violation("notification to another device", label);
     if (nowMs > this.canceledAtMs + CLAIM_MS) throw new Violation("canceled notification is sent", label);
+    if (nowMs > device.account.mutedFromMs + CLAIM_MS)
+      throw new Violation("notification that is turned off is sent", label);
     if (nowMs < this.sendAtMs - CLAIM_MS) throw new Violation("notification before its time", label);
     const lateMs = nowMs - (Math.max(this.sendAtMs, this.storedByMs) + this.expiresAfterMs);
     if (lateMs > CLAIM_MS) throw new Violation("expired notification is sent", `${label}, ${lateMs} ms late`);

@@ -170,6 +170,12 @@ function checkDeliveries({ model, nowMs }: Step): void {
     const deleted = received.filter(({ type, data }) => type === "account.deleted" && data.accountId === account.id);
     if (deleted.length !== (account.exists.is(false) ? 1 : 0) && account.exists.possible.length === 1)
       throw new Violation("webhook is not delivered", `account.deleted of ${account.name}: ${deleted.length}`);
+    const verified = received.filter(
+      ({ type, data }) => type === "push.device_verified" && data.accountId === account.id,
+    );
+    if (account.exists.is(true) && verified.length < account.devices.filter(({ isVerified }) => isVerified).length)
+      throw new Violation("webhook is not delivered", `push.device_verified of ${account.name}`);
+    if (verified.length > account.devices.length) throw new Violation("webhook event is recorded twice", account.name);
     const told = received.filter(({ type, data }) => type === "subscription.changed" && data.accountId === account.id);
     const active = [...account.purchases, ...account.grants].filter((one) => one.givesAccess(account, nowMs, nowMs));
     for (const id of account.exists.is(true) ? active.flatMap(({ entitlements }) => entitlements) : [])

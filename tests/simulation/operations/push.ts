@@ -7,6 +7,7 @@ import { BROWSER_KEYS, type Sent as Request } from "../world";
 import { hasSession, type Operation, onAccount, type Step, sawSession } from "./operation";
 
 const MINUTE_MS = 60_000;
+const ANNOUNCED_MS = 7 * 24 * 60 * MINUTE_MS;
 /** Deliveries of later messages are queued a minute before they are due. */
 const QUEUED_AHEAD_MS = 1.5 * MINUTE_MS;
 const BUNDLE_ID = "com.example.homeport";
@@ -92,7 +93,7 @@ async function registerPhone(step: Step, account: Account): Promise<void> {
   if (answer.outcome === "unknown") return;
   if (!sawSession(session, answer) || answer.outcome !== "done") return device.end();
   if (forged) throw new Violation(`evidence without its ${forged} works`, account.name);
-  device.works.set(true);
+  device.verified();
 }
 
 const isBrowser = ({ address }: Device) => address.startsWith("https:");
@@ -125,8 +126,28 @@ async function registerAgain(step: Step, account: Account): Promise<void> {
   restore(answer);
   if (isDone && moved) {
     device.end();
-    moved.works.set(true);
+    moved.verified();
   }
+}
+
+async function mute(step: Step, account: Account): Promise<void> {
+  const session = appSession(step, account);
+  if (!session) return;
+  const isOff = !account.isMuted.canBe(true);
+  account.isMuted.maySet(isOff);
+  account.mutedFromMs = Number.POSITIVE_INFINITY;
+  for (const message of step.model.messages) message.due = message.due.filter((device) => device.account !== account);
+  const kinds = { custom: !isOff, "app.new_version": !isOff };
+  const sent = { token: session.token, json: { kinds } };
+  const answer = await step.send(
+    `turn messages of ${account.name} ${isOff ? "off" : "on"}`,
+    "PUT",
+    "/api/push/preferences",
+    sent,
+  );
+  if (answer.outcome === "unknown" || !sawSession(session, answer) || answer.outcome !== "done") return;
+  account.isMuted.set(isOff);
+  if (isOff) account.mutedFromMs = step.nowMs;
 }
 
 async function removeDevice(step: Step, account: Account): Promise<void> {
@@ -151,6 +172,30 @@ async function removeDevice(step: Step, account: Account): Promise<void> {
   if (sawSession(session, answer)) device.end();
 }
 
+/** Those of some devices that have to get a message. */
+const dueDevices = ({ model }: Step, devices: readonly Device[]) =>
+  devices.filter(
+    ({ works, account }) => works.is(true) && model.accounts.some((one) => one === account && one.isMuted.is(false)),
+  );
+
+/** Each device gets a version once. */
+async function announce(step: Step): Promise<void> {
+  const { model, nowMs } = step;
+  const devices = allDevices(step);
+  const version = `9.${model.messages.length}.${step.random.below(1_000)}`;
+  const message = new Message(version, nowMs, ANNOUNCED_MS, devices, () => true);
+  model.messages.push(message);
+  const audit = model.willAudit("push_announced");
+  const due = dueDevices(step, devices);
+  const sent = { operator: "sim", json: { kind: "app.new_version", version } };
+  const answer = await step.send("announce a version", "POST", "/api/admin/push/messages", sent);
+  message.storedByMs = step.nowMs;
+  if (answer.outcome !== "done") return;
+  audit.done();
+  message.id = answer.body.id;
+  message.due = due;
+}
+
 type To = { to: object; label: string; isFor: (device: Device) => boolean; account?: Account };
 
 /** Sends a message, now or later. */
@@ -171,7 +216,7 @@ async function notify(
   const sent = { operator: "sim", json, headers: { "idempotency-key": text } };
   message.unanswered = { label, sent, audit: model.willAudit("push_sent") };
   // One that expires soon may do so while nothing can be sent.
-  const due = devices.filter((device) => ttlSeconds === undefined && device.works.is(true) && isFor(device));
+  const due = ttlSeconds === undefined ? dueDevices(step, devices.filter(isFor)) : [];
   await send(step, message, due);
   return message;
 }
@@ -253,7 +298,7 @@ export const pushOperations: Operation[] = [
     const label = `register a browser of ${account.name}`;
     const answer = await step.send(label, "POST", "/api/push/register", { token: session.token, json });
     if (answer.outcome === "unknown") return;
-    if (sawSession(session, answer) && answer.outcome === "done") device.works.set(true);
+    if (sawSession(session, answer) && answer.outcome === "done") device.verified();
     else device.end();
   }),
   onAccount("register a phone", 1.5, (account) => hasSession(account) && account.id !== null, registerPhone),
@@ -282,6 +327,7 @@ export const pushOperations: Operation[] = [
       await notify(step, { to, label: "an audience", isFor: (device) => device.locale === locale });
     },
   },
+  { name: "announce a version", weight: 0.3, start: announce },
   {
     name: "notify again",
     weight: 0.7,
@@ -315,6 +361,7 @@ export const pushOperations: Operation[] = [
     },
   ),
   onAccount("register a browser again", 1, (account) => activeDevices(account).some(isBrowser), registerAgain),
+  onAccount("turn messages off or on", 0.4, (account) => hasSession(account) && account.devices.length > 0, mute),
   onAccount(
     "remove a device",
     0.5,

@@ -14,7 +14,8 @@ export async function setUpEndpoint(step: Step, eventTypes: string[]): Promise<v
     operator: "sim",
     json: { url: RECEIVER, eventTypes },
   });
-  step.model.endpoint = new Endpoint(body.id, body.secret);
+  step.model.endpoint = new Endpoint(body.id);
+  step.model.endpoint.secrets.push({ text: body.secret, fromMs: 0 });
 }
 
 const subjectOf = ({ id }: Endpoint) => `target=webhook:${id}` as const;
@@ -51,7 +52,7 @@ async function rotate(step: Step, endpoint: Endpoint): Promise<void> {
     [...request],
     () => true,
   );
-  if (outcome === "done") endpoint.addSecret(body.secret, step.nowMs);
+  if (outcome === "done") endpoint.secrets.push({ text: body.secret, fromMs: step.nowMs });
 }
 
 const onEndpoint = (
