@@ -155,7 +155,7 @@ export class World {
   faults = 0;
   faultsAtRest = 0;
   /** What has arrived. `since`: the faults when it was claimed and sent, or null if the service may not know that it has arrived. */
-  outbox: { email: Email; id: string; since: number | null }[] = [];
+  outbox: { email: Email; id: string; sentAtMs: number; since: number | null }[] = [];
   /** Called for each fault that happens. */
   onFault: (operation: string, fault: string, detail: string) => void = () => {};
   /** What a device has got, by its endpoint or token, and when it was sent. */
@@ -244,10 +244,10 @@ export class World {
           mailer: {
             mode: "smtp",
             send: async (email, id) => {
-              const faults = this.#undisturbedFaults();
+              const [sentAtMs, faults] = [machine.nowMs(), this.#undisturbedFaults()];
               const fault = await this.#wait(process, "mail", email.subject);
               if (fault === null || fault === "after")
-                this.outbox.push({ email, id, since: fault === null ? faults : null });
+                this.outbox.push({ email, id, sentAtMs, since: fault === null ? faults : null });
               if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
               if (fault) throw Object.assign(new Error("The mail server failed"), MAIL_ERRORS[fault]);
             },

@@ -29,6 +29,7 @@ export const domains: Operation[][] = [
   [...releaseOperations, ...updateOperations],
 ];
 
+const MINUTE_MS = 60_000;
 const DELETED = /account was deleted/;
 /** How long a link that sets a password works after its email was made. */
 const RESET_LINK_MS = 30 * 60_000;
@@ -43,8 +44,8 @@ export async function setUp(step: Step): Promise<void> {
 }
 
 /** The links in emails that have arrived. */
-export function readEmails({ outbox }: World, model: Model, from: number, faults: number): number {
-  for (const { email, id, since } of outbox.slice(from)) {
+export function readEmails({ followMs, outbox }: World, model: Model, from: number, faults: number): number {
+  for (const { email, id, sentAtMs, since } of outbox.slice(from)) {
     model.sawArrival("email is sent", id, since, faults);
     // A link to a new email is for the account that it is made of; any other for whoever has the email.
     const number = Number(/^person-(\d+)-/.exec(email.to)?.[1]);
@@ -57,6 +58,9 @@ export function readEmails({ outbox }: World, model: Model, from: number, faults
     const [, change] = /\/email-change#token=([\w-]{43})/.exec(email.text) ?? [];
     const nowMs = machine.nowMs();
     for (const account of owners) {
+      const ageMs = sentAtMs - Number(id.split(".").at(-1));
+      if (reset && followMs === 0 && ageMs > RESET_LINK_MS + MINUTE_MS)
+        throw new Violation("expired email is sent", id);
       if (reset) {
         account.askedAtMs = null;
         account.resetEmails += 1;
