@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { answerOf, call, get, post } from "@/tests/support/api";
+import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
 import { mailbox } from "@/tests/support/mailbox";
@@ -50,6 +51,11 @@ test("no table contains the id of a deleted account, and its billing events are 
   purchase.subscriber_attributes = { $email: { updated_at_ms: 1, value: account.email } };
   expect(await deliverOk(purchase)).toBe("processed");
   await post("/api/auth/reset/request", { email: account.email });
+  const { key } = await newKey({ scopes: ["push:send"] });
+  for (const to of [{ account: account.id }, { deviceId: device.id }]) {
+    const message = { kind: "custom", to, title: "A title", body: "A body" };
+    expect((await post("/api/admin/push/messages", message, { token: key })).status).toBe(201);
+  }
   const before = Object.values(await dumpTables()).join();
   for (const value of [account.id, account.email, device.id, account.sessionId]) expect(before).toContain(value);
 

@@ -54,7 +54,7 @@ export async function requireOperator(tx: Tx, operator: Operator): Promise<void>
 }
 
 /** What an operator did to an account, and why, in the operator's own words. */
-type AccountChangeEvent = { type: AuditEventType; reason?: string; details?: EventExtra["details"] };
+type AccountChangeEvent = Pick<EventExtra, "details" | "target"> & { type: AuditEventType; reason?: string };
 
 /**
  * Records what an operator does to an account, which is locked, in that account's trail.
@@ -65,9 +65,9 @@ export async function recordAccountChange(
   at: Date,
   operator: Operator,
   accountId: string,
-  { type, reason, details }: AccountChangeEvent,
+  { type, reason, details, ...on }: AccountChangeEvent,
 ): Promise<void> {
-  const extra = { actor: actorOn(operator, accountId), ...withReason(details, reason) };
+  const extra = { actor: actorOn(operator, accountId), ...on, ...withReason(details, reason) };
   if (!isAnother(operator, accountId)) return recordSecurityEvent(tx, at, accountId, type, operator.source, extra);
   const from = sql`(
     SELECT "subject"."id" FROM "Account" AS "subject", ${actingOperator(operator)}

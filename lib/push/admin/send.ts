@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
-import { recordOperatorEvent } from "../../platform/audit/operator-events";
+import { recordAccountChange, recordOperatorEvent } from "../../platform/audit/operator-events";
+import type { EventExtra } from "../../platform/audit/security-events";
 import { readDatabaseTime } from "../../platform/db/clock";
 import { findAccountId } from "../../platform/find-account";
 import type { Operator } from "../../principal";
@@ -77,9 +78,7 @@ async function sendNow(tx: Tx, deps: Deps, operator: Operator, { eventKey, messa
   const stored = await tx.pushMessage.findUnique({ where: { eventKey }, select: { id: true } });
   if (stored === null) throw await notQueued(tx, to, message);
   if (devices === 0) return stored.id; // it was queued before
-  const details = { ...to, devices };
-  const event = { type: "push_sent", target: `push:${stored.id}`, details } as const;
-  await recordOperatorEvent(tx, deps.now(), operator, event);
+  await recordSent(tx, deps, operator, target, { messageId: stored.id, details: { deviceId, devices } });
   return stored.id;
 }
 
@@ -87,14 +86,29 @@ type Scheduled = Event & { sendAt: Date | null; perSecond: number; estimatedDevi
 
 async function schedule(tx: Tx, deps: Deps, operator: Operator, scheduled: Scheduled): Promise<string> {
   const { eventKey, message, target, perSecond, sendAt, estimatedDevices } = scheduled;
-  const { accountId, deviceId, audience } = target;
+  const { deviceId, audience } = target;
   const bundleId = audience?.bundleId ?? null;
   const broadcast = { eventKey, message, ...target, bundleId, perSecond, estimatedDevices, startsAt: sendAt };
   const id = await startBroadcast(tx, deps.dbNow(), broadcast);
-  const to = { accountId, deviceId, audience: audience && JSON.stringify(audience) };
+  const to = { deviceId, audience: audience && JSON.stringify(audience) };
   const details = { ...to, sendAt: sendAt?.toISOString() ?? null, devices: estimatedDevices };
-  await recordOperatorEvent(tx, deps.now(), operator, { type: "push_sent", target: `push:${id}`, details });
+  await recordSent(tx, deps, operator, target, { messageId: id, details });
   return id;
+}
+
+/** Records a message to an account, or to a device of one, in the account's trail: its deletion removes what names either. */
+async function recordSent(
+  tx: Tx,
+  { now }: Pick<Deps, "now">,
+  operator: Operator,
+  { accountId, deviceId }: MessageTarget,
+  { messageId, details }: { messageId: string } & Required<Pick<EventExtra, "details">>,
+): Promise<void> {
+  const event = { type: "push_sent", target: `push:${messageId}`, details } as const;
+  const device = deviceId && (await tx.pushDevice.findUnique({ where: { id: deviceId }, select: { accountId: true } }));
+  const ownerId = device ? device.accountId : accountId;
+  if (ownerId === null) return recordOperatorEvent(tx, now(), operator, event);
+  return recordAccountChange(tx, now(), operator, ownerId, event);
 }
 
 /** Why a notification was queued for no device. */

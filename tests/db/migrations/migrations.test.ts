@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import type { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -51,6 +53,37 @@ describe("on the embedded database", () => {
     expect(await migrateEmbedded(pglite)).toEqual([]);
   });
 
+  test("messages of version 1.1 are in the trails of their accounts, or name none", async () => {
+    const [ann, device, gone] = [randomUUID(), randomUUID(), randomUUID()];
+    await pglite.query(`INSERT INTO "Account" ("id", "email", "updatedAt") VALUES ($1, 'ann@example.com', now())`, [
+      ann,
+    ]);
+    await pglite.query(
+      `INSERT INTO "PushDevice" ("id", "accountId", "token", "bundleId", "environment", "registeredAt", "lastSeenAt")
+       VALUES ($1, $2, 'token', 'com.example', 'production', now(), now())`,
+      [device, ann],
+    );
+    for (const [accountId, deviceId] of [
+      [ann, null],
+      [null, device],
+      [gone, null],
+      [null, gone],
+    ]) {
+      const details = { accountId, deviceId, devices: 1 };
+      const insert = `INSERT INTO "AuditEvent" ("id", "type", "at", "details") VALUES ($1, 'push_sent', now(), $2)`;
+      await pglite.query(insert, [randomUUID(), details]);
+    }
+    await pglite.exec(await readFile("prisma/migrations/20261130010000_push_sent_accounts/migration.sql", "utf8"));
+    const { rows } = await pglite.query(`SELECT "accountId", "details" ->> 'deviceId' AS device FROM "AuditEvent"`);
+    expect(rows).toEqual([
+      { accountId: ann, device: null },
+      { accountId: ann, device },
+      { accountId: null, device: null },
+      { accountId: null, device: null },
+    ]);
+    expect(JSON.stringify((await pglite.query(`SELECT * FROM "AuditEvent"`)).rows)).not.toContain(gone);
+  });
+
   test("arrays of an enum that a migration creates can be passed as parameters without another start", async () => {
     const { rows } = await pglite.query(`SELECT $1::"PushEnvironment"[] AS environments`, [["production"]]);
     expect(rows).toEqual([{ environments: ["production"] }]);
@@ -62,10 +95,12 @@ describe("on the embedded database", () => {
   });
 
   test("a migration that fails is named, and changes nothing", async () => {
-    await run("UPDATE _prisma_migrations SET migration_name = 'kept' WHERE migration_name = $1");
-    await expect(migrateEmbedded(pglite)).rejects.toThrow(`${last} failed and was rolled back: `);
-    expect((await run("SELECT 1 FROM _prisma_migrations WHERE migration_name = $1")).rows).toEqual([]);
-    await run("UPDATE _prisma_migrations SET migration_name = $1 WHERE migration_name = 'kept'");
+    const twice = "20261129220000_idempotent_change_id"; // its column is there already
+    const query = (sql: string) => pglite.query(sql, [twice]);
+    await query("UPDATE _prisma_migrations SET migration_name = 'kept' WHERE migration_name = $1");
+    await expect(migrateEmbedded(pglite)).rejects.toThrow(`${twice} failed and was rolled back: `);
+    expect((await query("SELECT 1 FROM _prisma_migrations WHERE migration_name = $1")).rows).toEqual([]);
+    await query("UPDATE _prisma_migrations SET migration_name = $1 WHERE migration_name = 'kept'");
     expect(await migrateEmbedded(pglite)).toEqual([]);
   });
 
