@@ -348,6 +348,11 @@ export class World {
     return Number(row?.count);
   }
 
+  /** The database writes its pages to their files, as it does by itself after 64 MB of log. It may be interrupted. */
+  async checkpoint(): Promise<void> {
+    await this.context.db.$executeRaw`CHECKPOINT`.catch(() => {});
+  }
+
   /** The tables in which something has been expired for more than two days. */
   async expiredTables(): Promise<string[]> {
     const before = new Date(machine.nowMs() - 2 * DAY_MS);
@@ -361,17 +366,17 @@ export class World {
     return rows.map(({ table }) => table);
   }
 
-  /** The tables with one of some texts in a row. */
-  async tablesWith(texts: string[]): Promise<string[]> {
+  /** The rows with one of some texts. */
+  async rowsWith(texts: string[]): Promise<string[]> {
     const { db } = this.context;
     const tables = await db.$queryRaw<{ name: string }[]>`
       SELECT tablename::text AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> ALL (${MAY_NAME_DELETED}::text[])`;
     const queries = tables.map(
-      ({ name }) => `SELECT '${name}' AS name FROM "${name}" AS one WHERE one::text LIKE ANY ($1::text[])`,
+      ({ name }) => `SELECT '${name} ' || one::text AS row FROM "${name}" AS one WHERE one::text LIKE ANY ($1::text[])`,
     );
     const patterns = texts.map((text) => `%${text}%`);
-    const rows = await db.$queryRawUnsafe<{ name: string }[]>(queries.join(" UNION "), patterns);
-    return rows.map(({ name }) => name);
+    const rows = await db.$queryRawUnsafe<{ row: string }[]>(queries.join(" UNION "), patterns);
+    return rows.map(({ row }) => row);
   }
 
   /** Sends a request to the service, by the handler of its route. */

@@ -113,8 +113,8 @@ export async function checkAll(step: Step): Promise<void> {
 async function checkDeleted({ model, world }: Step): Promise<void> {
   const deleted = model.accounts.filter(({ exists, isUnclear }) => exists.is(false) && !isUnclear);
   const names = deleted.flatMap(({ id, number }) => (id === null ? [] : [id, `person-${number}-`]));
-  const [table] = names.length > 0 ? await world.tablesWith(names) : [];
-  if (table) throw new Violation("deleted account leaves data", table);
+  const [row] = names.length > 0 ? await world.rowsWith(names) : [];
+  if (row) throw new Violation("deleted account leaves data", row);
 }
 
 /** So many days after all of it: what expires works no more and is removed, and what is kept is there. */

@@ -81,6 +81,7 @@ function newGrant({ model, random }: Step, { id: accountId }: Account) {
 const path = (account: Account, rest = "") => `/api/admin/accounts/${account.id}${rest}`;
 
 export const operatorOperations: Operation[] = [
+  { name: "checkpoint", weight: 0.3, start: ({ world }) => world.checkpoint() },
   onAccountAsOperator(
     "disable",
     0.7,
