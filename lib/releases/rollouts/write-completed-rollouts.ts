@@ -1,4 +1,5 @@
 import type { Context, Tx } from "../../context";
+import { AppError } from "../../errors";
 import { COMMAND_LINE, recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { RolloutSchedule } from "../../platform/db/generated/client";
 import { catalogFileOf } from "../catalog/catalog";
@@ -54,14 +55,24 @@ async function writeLastPercentage(deps: Deps, file: string, schedule: Completed
   await changeManifest(file, change, { deps, record: (tx, at) => markSettled(tx, at, schedule) });
 }
 
-/** Of several instances with their own catalogs, the first records the change. */
+/**
+ * Of several instances with their own catalogs, the first records the change.
+ * @throws AppError rollout_conflict if an operator has halted or ended the rollout since it was read
+ */
 async function markSettled(tx: Tx, at: Date, schedule: Completed): Promise<void> {
   const { id, releaseIds, catalogRollout } = schedule;
   const operator = { actor: "service", accountId: null, source: COMMAND_LINE } as const;
-  const where = { id, state: "completed", settledAt: null };
+  const isSame = { id, releaseIds: { equals: releaseIds } }; // a release leaves if an operator sets its percentage
+  const where = { ...isSame, state: "completed", settledAt: null };
   const { count } = await tx.rolloutSchedule.updateMany({ where, data: { settledAt: at } });
-  if (count === 0) return;
-  const details = { from: { rollout: catalogRollout }, to: { rollout: lastPercentage(schedule) }, rollout: id };
+  const rollout = lastPercentage(schedule);
+  if (count === 0) {
+    // Until a rollout that was settled is halted. Then it replaces its last percentage.
+    const isSettled = { OR: [{ settledAt: { not: null } }, { catalogRollout: rollout }] };
+    if (await tx.rolloutSchedule.findFirst({ where: { ...isSame, ...isSettled } })) return;
+    throw new AppError("rollout_conflict");
+  }
+  const details = { from: { rollout: catalogRollout }, to: { rollout }, rollout: id };
   for (const releaseId of releaseIds) {
     const event = { type: "release_changed", target: `release:${releaseId}`, details } as const;
     await recordOperatorEvent(tx, at, operator, event);

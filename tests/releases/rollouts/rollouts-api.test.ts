@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
 import { writeCompletedRollouts } from "@/lib/releases/rollouts/write-completed-rollouts";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { callReleases } from "@/tests/support/releases/admin-api";
@@ -122,6 +123,33 @@ describe("a rollout over the API", () => {
     await ctx().db.rolloutSchedule.update({ where: { id }, data: { settledAt: null } });
     await writeCompletedRollouts(ctx());
     expect((await ctx().db.rolloutSchedule.findUniqueOrThrow({ where: { id } })).settledAt).not.toBeNull();
+  });
+
+  test.each<[string, (id: string) => ReturnType<typeof setState>]>([
+    ["halted", (id) => setState(id, { state: "halted" })],
+    [
+      "ended by its first percentage",
+      () => callReleases("PATCH", "", key.key, { filter: FILTER, change: { rollout: 20 } }),
+    ],
+  ])("that is %s while its last percentage is written is not written", async (_, change) => {
+    const { id } = await schedule();
+    await ctx().db.rolloutSchedule.update({ where: { id }, data: { state: "completed", step: 1 } });
+    await ctx().rollouts.refresh();
+    const before = await offered();
+    const db = ctx().db.$extends({
+      query: {
+        rolloutSchedule: {
+          findMany: async ({ args, query }) => {
+            const read = await query(args);
+            expect(await change(id)).toMatchObject({ status: 200 });
+            return read;
+          },
+        },
+      },
+    }) as unknown as Context["db"];
+    await writeCompletedRollouts({ ...ctx(), db });
+    expect([before, await inCatalog()]).toEqual([100, 20]);
+    expect(await offered()).toBeLessThan(50);
   });
 
   test("goes on to apply where the catalog cannot be written", async () => {
