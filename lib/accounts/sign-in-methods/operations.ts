@@ -42,7 +42,7 @@ import { issueSession } from "../../auth/sessions/issue-session";
 import { chooseTransport, sessionResponse } from "../../auth/sessions/session-response";
 import type { Transport } from "../../auth/sessions/sessions";
 import { STEP_UP_ERRORS, StepUpProof } from "../../auth/step-up";
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { operation } from "../../operation";
 import type { Caller } from "../../principal";
@@ -316,8 +316,8 @@ export const passkeyOperations = {
 /**
  * Signs in with a passkey, which says whose account it is. The passkey verifies its user, so it is two factors: the
  * sign-in needs no other. The route has counted the attempt, which is returned after a success.
- * @throws AppError passkey_invalid, account_disabled, email_not_verified; invalid_credentials if the account was deleted, or
- *   its password reset, since
+ * @throws AppError passkey_invalid, account_disabled, email_not_verified; invalid_credentials if the account was deleted, its
+ *   password reset or the passkey removed, since
  */
 async function signInWithPasskey(
   ctx: Deps,
@@ -325,13 +325,17 @@ async function signInWithPasskey(
   transport: Transport,
   caller: Caller,
 ) {
-  const { accountId, amr } = await verifyPasskeyAssertion(ctx, passkey, { purpose: "sign-in" }, caller);
+  const { passkeyId, accountId, amr } = await verifyPasskeyAssertion(ctx, passkey, { purpose: "sign-in" }, caller);
   await ctx.limits.refund("passkeyByIp", caller.ip);
   const account = await ctx.db.account.findUnique({ where: { id: accountId } });
   if (!account) throw new AppError("invalid_credentials");
   requireEnabled(account);
   await requireVerifiedEmail(ctx, account, caller);
   const options = { transport, deviceName: deviceName ?? null, authentication: { aal: 2, amr } } as const;
-  const { session, token } = await issueSession(ctx, account, options, caller);
+  const precondition = async (tx: Tx) => {
+    const passkey = await tx.passkey.findUnique({ where: { id: passkeyId }, select: { id: true } });
+    if (!passkey) throw new AppError("invalid_credentials");
+  };
+  const { session, token } = await issueSession(ctx, { ...account, precondition }, options, caller);
   return { user: toUser(account), session, token, deviceId: caller.deviceId };
 }

@@ -22,8 +22,8 @@ type Deps = Pick<Context, "config" | "db" | "now">;
 
 type Purpose = Exclude<PasskeyPurpose, "registration" | "invitation">;
 
-/** The account that a passkey authenticates, and how (RFC 8176). */
-export type VerifiedPasskey = { accountId: string; amr: Amr[] };
+/** The passkey, the account that it authenticates, and how (RFC 8176). */
+export type VerifiedPasskey = { passkeyId: string; accountId: string; amr: Amr[] };
 
 /**
  * Verifies the assertion of a passkey (Web Authentication Level 3, section 7.2), and records its use. Without
@@ -43,7 +43,8 @@ export async function verifyPasskeyAssertion(
   if (!passkey || (accountId ?? passkey.accountId) !== passkey.accountId) throw passkeyInvalid("credential_unknown");
   try {
     checkUserHandle(given, passkey, purpose);
-    return { accountId: passkey.accountId, amr: await verify(ctx, given, passkey, { challenge, purpose }) };
+    const amr = await verify(ctx, given, passkey, { challenge, purpose });
+    return { passkeyId: passkey.id, accountId: passkey.accountId, amr };
   } catch (error) {
     if (isAppError(error)) await recordRefusal(ctx, passkey, error.extras.fields?.reason as PasskeyReason, caller);
     throw error;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { type CookieConfig, cookieName, parseCookies, setCookie, setShortCookie } from "../../platform/http/cookies";
 import type { ReadableHeaders } from "../../platform/http-message";
@@ -67,8 +67,8 @@ export async function listChallengeFactors(
   return row ? listSecondFactors(db, row.accountId) : [];
 }
 
-/** Uses up a challenge. @throws AppError invalid_challenge if a concurrent call has used it */
-export async function consumeChallenge({ db }: Pick<Context, "db">, { tokenHash }: PendingChallenge): Promise<void> {
+/** Uses up a challenge. @throws AppError invalid_challenge if a concurrent call has used it, or it was revoked, since */
+export async function consumeChallenge({ db }: { db: Tx }, { tokenHash }: PendingChallenge): Promise<void> {
   const { count } = await db.signInChallenge.deleteMany({ where: { tokenHash } });
   if (count === 0) throw new AppError("invalid_challenge");
 }

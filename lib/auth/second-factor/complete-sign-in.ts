@@ -1,4 +1,4 @@
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError, type ErrorExtras, isAppError } from "../../errors";
 import type { Caller } from "../../principal";
 import type { Authentication } from "../sessions/authentication";
@@ -61,14 +61,15 @@ export async function completeChallenge(
   caller: Caller,
 ) {
   const factors = await verifySecondFactor(ctx, challenge.id, proof, "sign-in", caller);
-  await consumeChallenge(ctx, challenge);
   const account = await ctx.db.account.findUnique({ where: { id: challenge.id } });
   if (!account) throw new AppError("invalid_challenge");
   const { transport, deviceName, sessionEpoch } = challenge;
   const authentication: Authentication = { aal: 2, amr: [...challenge.amr, ...factors, "mfa"] };
   try {
     const options = { transport, deviceName, authentication };
-    return { account, ...(await issueSession(ctx, { ...account, sessionEpoch }, options, caller)) };
+    // The removal of a passkey or a provider locks the account and deletes its challenges.
+    const precondition = (tx: Tx) => consumeChallenge({ db: tx }, challenge);
+    return { account, ...(await issueSession(ctx, { ...account, sessionEpoch, precondition }, options, caller)) };
   } catch (error) {
     throw isAppError(error) && error.code === "invalid_credentials" ? new AppError("invalid_challenge") : error;
   }

@@ -23,6 +23,8 @@ export type AuthenticatedAccount = {
   sessionEpoch: number;
   attempt?: AttemptCounters;
   newHash?: NewHash | null;
+  /** Runs with the account locked, before the session is created. Throws if what authenticated the account is gone. */
+  precondition?: (tx: Tx) => Promise<void>;
 };
 type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;
 
@@ -30,8 +32,9 @@ type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits"
  * Creates a session for an account that has been authenticated, and notifies the devices of its other sessions. If the
  * account does not recognize the client, its owner gets an email. `account` is the row that was authenticated; the counters
  * of its attempt are cleared. Returns the session, the claims of its token, and the token. One statement suffices for
- * most sign-ins; a transaction is needed to notify somebody.
- * @throws AppError account_disabled; invalid_credentials if the account was deleted, or its password reset, since
+ * most sign-ins; a transaction is needed to notify somebody, and for a precondition.
+ * @throws AppError account_disabled; invalid_credentials if the account was deleted, or its password reset, since; those of
+ *   the precondition
  */
 export async function issueSession(
   ctx: SessionDeps,
@@ -50,7 +53,9 @@ export async function issueSession(
   const createAndNotify = async () => {
     const email = await newSignInEmail(ctx, account, { key, deviceName }, caller);
     const created = await ctx.db.$transaction(async (tx) => {
-      const created = await create(tx, await lockAccount(tx, account, caller));
+      const statement = await lockAccount(tx, account, caller);
+      await account.precondition?.(tx);
+      const created = await create(tx, statement);
       if (!created) throw new AppError("invalid_credentials");
       await enqueue(tx, ctx.dbNow(), newSignIn(account, created.session.id, deviceName, caller));
       if (email) await ctx.emails.enqueue(tx, "new_sign_in", account.email, email);
@@ -60,7 +65,8 @@ export async function issueSession(
     return created;
   };
   const statement = lockIfUnchanged(account, recognizedClientCondition(key, now), caller);
-  const { session, claims } = (await create(ctx.db, statement)) ?? (await createAndNotify());
+  const created = account.precondition ? null : await create(ctx.db, statement);
+  const { session, claims } = created ?? (await createAndNotify());
   return { session, claims, token: await sessionToken(ctx, claims) };
 }
 

@@ -1,7 +1,10 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { resetFactors } from "@/lib/accounts/admin/change-account";
 import type { PasskeyAssertion } from "@/lib/auth/passkeys/schema";
-import { eventsOf, newAccount } from "@/tests/support/accounts";
-import { get, post } from "@/tests/support/api";
+import type { Context } from "@/lib/context";
+import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
+import { call, get, post } from "@/tests/support/api";
+import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { addAuthenticator, newProtectedAccount, type ProtectedAccount } from "@/tests/support/auth/authenticator";
 import { Jar, session } from "@/tests/support/auth/browser";
 import { PasskeyAuthenticator } from "@/tests/support/auth/passkey-authenticator";
@@ -174,4 +177,48 @@ test("the form of the page sends a passkey, with the challenge in the browser's 
   const passkey = JSON.stringify(authenticator.get(options));
   jar.take(await submit("sign-in/factor", { kind: "passkey", passkey }, { cookie: jar.header }));
   expect((await session(jar)).user).toMatchObject({ id: account.id });
+});
+
+const removePasskey = async ({ token }: TestAccount, passkeyId: string) =>
+  expect((await call("DELETE", `/api/auth/passkeys/${passkeyId}`, { token })).status).toBe(204);
+
+/** The database, in which `run`, another request, is done before the account of a verified passkey is read. */
+function databaseOnceVerified(run: () => Promise<unknown>): Context["db"] {
+  let hasRun = false;
+  const findUnique = async <A, R>({ args, query }: { args: A; query: (args: A) => Promise<R> }): Promise<R> => {
+    const isFirst = !hasRun;
+    hasRun = true;
+    if (isFirst) await run();
+    return query(args);
+  };
+  return ctx().db.$extends({ query: { account: { findUnique } } }) as unknown as Context["db"];
+}
+
+describe("a passkey that is removed while it signs in", () => {
+  const REMOVALS: [string, (account: TestAccount, passkeyId: string) => Promise<unknown>][] = [
+    ["its owner", removePasskey],
+    ["an operator", ({ id }) => resetFactors(ctx(), OPERATOR, id)],
+  ];
+  const live = (accountId: string) => ctx().db.session.findMany({ where: { accountId, revokedAt: null, aal: 2 } });
+
+  test.each(REMOVALS)("by %s gives no session", async (_, remove) => {
+    const account = await newAccount();
+    const { authenticator, passkey } = await addPasskey(account);
+    const assertion = authenticator.get(await signInOptions());
+    const db = databaseOnceVerified(() => remove(account, passkey.id));
+    const refused = await withContext({ db }, () => signIn(assertion));
+    expect([refused.status, (await refused.json()).code]).toEqual([401, "invalid_credentials"]);
+    expect(await live(account.id)).toEqual([]);
+  });
+
+  test.each(REMOVALS)("by %s completes no sign-in as its second factor", async (_, remove) => {
+    const { account, authenticator, passkey } = await newAccountWithBoth();
+    await ctx().db.session.updateMany({ where: { accountId: account.id }, data: { aal: 2 } });
+    const { challenge } = await logIn(account);
+    const assertion = authenticator.get(await optionsFor(challenge));
+    const db = databaseOnceVerified(() => remove(account, passkey.id));
+    const refused = await withContext({ db }, () => complete(challenge, assertion));
+    expect([refused.status, (await refused.json()).code]).toEqual([401, "invalid_challenge"]);
+    expect((await live(account.id)).filter(({ id }) => id !== account.sessionId)).toEqual([]);
+  });
 });
