@@ -2,13 +2,22 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp, readdir, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { removeExpiredRows } from "@/lib/auth/remove-expired-rows";
+import type { Context } from "@/lib/context";
 import { removeOldFiles } from "@/lib/platform/adapters/file-transports";
 import { eventsOf, newAccount, requestReset, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { addAuthenticator, challengeOf, meet } from "@/tests/support/auth/authenticator";
-import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
+import {
+  followCallback,
+  Jar,
+  SESSION_COOKIE,
+  session,
+  signIn,
+  signInWith,
+  startProvider,
+} from "@/tests/support/auth/browser";
 import { googlePerson, newEmail, setUpProviders } from "@/tests/support/auth/providers";
 import { clock, ctx, withContext } from "@/tests/support/context";
 import { changeTo, newVerified } from "@/tests/support/email-change";
@@ -69,6 +78,64 @@ test("a sign-in by a provider that waits for its second factor ends when the pro
   const waiting = await meet(elsewhere.get("homeport.challenge") ?? "", { code });
   expect([waiting.status, (await waiting.json()).code]).toEqual([401, "invalid_challenge"]);
   expect((await meet(await challengeOf(account), { code })).status).toBe(200);
+});
+
+type Query<A, R> = { args: A; query: (args: A) => Promise<R> };
+
+/** The database, where `run`, another request, is done before the second factors of a sign-in are read. */
+function databaseBeforeFactors(run: () => Promise<unknown>): Context["db"] {
+  const pending = [run];
+  const findFirst = async <A, R>({ args, query }: Query<A, R>) => {
+    await pending.pop()?.();
+    return query(args);
+  };
+  return ctx().db.$extends({ query: { totpFactor: { findFirst } } }) as unknown as Context["db"];
+}
+
+/** The database, where `run`, another request, is done after next-auth has read the account of a sign-in that is admitted. */
+function databaseAfterIdentity(run: () => Promise<unknown>): Context["db"] {
+  const pending = [run, async () => {}]; // next-auth reads it before it asks whether to admit the sign-in, too
+  const findUnique = async <A extends { include?: unknown }, R>({ args, query }: Query<A, R>) => {
+    const read = await query(args);
+    if (args.include) await pending.pop()?.();
+    return read;
+  };
+  return ctx().db.$extends({ query: { identity: { findUnique } } }) as unknown as Context["db"];
+}
+
+describe("a provider that is removed while it signs in", () => {
+  const removing = async (account: TestAccount) => {
+    const { identityId } = await linkGoogle(account);
+    const { token } = account;
+    return async () => {
+      expect((await call("DELETE", `/api/auth/identities/${identityId}`, { token })).status).toBe(204);
+    };
+  };
+
+  test("gives no session", async () => {
+    const account = await newAccount();
+    const db = databaseAfterIdentity(await removing(account));
+    const elsewhere = new Jar();
+    const callback = await google.approve(await startProvider(google, elsewhere));
+    await withContext({ db }, () => followCallback(elsewhere, callback));
+    expect(await session(elsewhere)).toEqual({});
+    const live = { accountId: account.id, revokedAt: null };
+    expect(await ctx().db.session.findMany({ where: live })).toMatchObject([{ id: account.sessionId }]);
+  });
+
+  test("gives no challenge for a second factor", async () => {
+    const account = await newAccount();
+    const remove = await removing(account);
+    const { app } = await addAuthenticator(account.id);
+    const proof = await post("/api/auth/reauthenticate", { code: app.code() }, { token: account.token });
+    expect(proof.status).toBe(200);
+    const db = databaseBeforeFactors(remove);
+    const elsewhere = new Jar();
+    const callback = await google.approve(await startProvider(google, elsewhere));
+    const refused = await withContext({ db }, () => followCallback(elsewhere, callback));
+    expect(refused.headers.get("location")).toContain("error=invalid_credentials");
+    expect(await ctx().db.signInChallenge.count({ where: { accountId: account.id } })).toBe(0);
+  });
 });
 
 test("the API lists the linked providers, and removes one of the account's own after a recent sign-in", async () => {

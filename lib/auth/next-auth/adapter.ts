@@ -1,14 +1,15 @@
 import type { Adapter, AdapterUser } from "next-auth/adapters";
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import type { Account } from "../../platform/db/generated/client";
 import type { Caller } from "../../principal";
 import { confirmVerification, type MatchedRegistration } from "../email-verification";
+import type { AuthenticatedAccount } from "../sessions/issue-session";
+import { requireIdentity } from "../sign-in-providers/link-or-create-account";
 import { issuerOf } from "../sign-in-providers/providers";
-import type { AttemptCounters } from "../sign-in-throttle";
 import { type OnFailure, orNull } from "./catch-refusal";
 
 /** An account as next-auth's "user", with the fields that `issueSession` needs. */
-export type AdapterAccount = AdapterUser & Pick<Account, "sessionEpoch"> & { attempt?: AttemptCounters };
+export type AdapterAccount = AdapterUser & Pick<AuthenticatedAccount, "sessionEpoch" | "attempt" | "precondition">;
 
 /**
  * The part of next-auth's adapter that this service needs. Sessions are stored by `lib/auth/sessions`, and
@@ -25,9 +26,11 @@ export function createAdapter(
   return {
     getUserByAccount: ({ provider, providerAccountId: subject }) =>
       orNull(onFailure, async () => {
-        const where = { issuer_subject: { issuer: issuerOf(ctx.config, provider), subject } };
+        const key = { issuer: issuerOf(ctx.config, provider), subject };
+        const where = { issuer_subject: key };
         const identity = await db.identity.findUnique({ where, include: { account: true } });
-        return toUser(identity?.account);
+        const user = toUser(identity?.account);
+        return user && { ...user, precondition: (tx: Tx) => requireIdentity(tx, { ...key, accountId: user.id }) };
       }),
     getUserByEmail: (email) => orNull(onFailure, () => byEmail(email)),
     // `useVerificationToken` has verified the email already.

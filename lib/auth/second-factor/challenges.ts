@@ -4,7 +4,9 @@ import { AppError } from "../../errors";
 import { type CookieConfig, cookieName, parseCookies, setCookie, setShortCookie } from "../../platform/http/cookies";
 import type { ReadableHeaders } from "../../platform/http-message";
 import type { Caller } from "../../principal";
+import { lockAccount } from "../account-checks";
 import type { Amr, Authentication } from "../sessions/authentication";
+import type { AuthenticatedAccount } from "../sessions/issue-session";
 import type { SessionOptions } from "../sessions/sessions";
 import { type FactorKind, listSecondFactors } from "./factors";
 
@@ -16,10 +18,13 @@ export type SecondFactorChallenge = { challenge: string; expiresAt: Date; factor
 
 type Owner = { id: string; sessionEpoch: number };
 
-/** Stores the first half of a sign-in, and which session it asks for. null if the account has no second factor. */
+/**
+ * Stores the first half of a sign-in, and which session it asks for. null if the account has no second factor.
+ * @throws AppError those of the precondition
+ */
 export async function createChallenge(
   { db, now }: Pick<Context, "db" | "now">,
-  { id: accountId, sessionEpoch }: Owner,
+  { id: accountId, sessionEpoch, precondition }: Owner & Pick<AuthenticatedAccount, "precondition">,
   { amr }: Authentication,
   { transport, deviceName }: SessionOptions,
 ): Promise<SecondFactorChallenge | null> {
@@ -29,7 +34,11 @@ export async function createChallenge(
   const createdAt = now();
   const expiresAt = new Date(createdAt.getTime() + CHALLENGE_TTL_SECONDS * 1000);
   const started = { amr: [...amr], transport, deviceName, createdAt, expiresAt };
-  await db.signInChallenge.create({ data: { tokenHash: hashOf(challenge), accountId, sessionEpoch, ...started } });
+  await db.$transaction(async (tx) => {
+    await lockAccount(tx, accountId);
+    await precondition?.(tx);
+    await tx.signInChallenge.create({ data: { tokenHash: hashOf(challenge), accountId, sessionEpoch, ...started } });
+  });
   return { challenge, expiresAt, factors };
 }
 

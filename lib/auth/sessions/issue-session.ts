@@ -23,7 +23,7 @@ export type AuthenticatedAccount = {
   sessionEpoch: number;
   attempt?: AttemptCounters;
   newHash?: NewHash | null;
-  /** Runs with the account locked, before the session is created. Throws if what authenticated the account is gone. */
+  /** Throws if what authenticated the account is gone. Runs with the account locked, before a session is created. */
   precondition?: (tx: Tx) => Promise<void>;
 };
 type SessionDeps = Pick<Context, "config" | "db" | "dbNow" | "emails" | "limits" | "now" | "removeDevices">;

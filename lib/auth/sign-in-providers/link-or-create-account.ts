@@ -9,10 +9,14 @@ import { lockOwnAccount, requireEnabled } from "../account-checks";
 import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../email-verification";
 import { isEmailReserved } from "../reserved-emails";
 import { removeTotpAndRecoveryCodes } from "../second-factor/factors";
+import type { AuthenticatedAccount } from "../sessions/issue-session";
 import { readStepUpMethods } from "../step-up";
 import type { ProviderIdentity } from "./profile";
 
 type Deps = Pick<Context, "config" | "db" | "emails" | "now" | "removeDevices" | "webhooks">;
+
+/** The account of an identity, which has to be linked to it still when its session is created. */
+type IdentityOwner = Account & Required<Pick<AuthenticatedAccount, "precondition">>;
 
 type LinkingSession = { account: Principal["account"]; session: Omit<Principal["session"], "via"> } | null | undefined;
 
@@ -27,7 +31,7 @@ export async function linkOrCreateAccount(
   identity: ProviderIdentity,
   linkingSession: LinkingSession,
   caller: Caller,
-): Promise<Account> {
+): Promise<IdentityOwner> {
   const attempt = () => ctx.db.$transaction((tx) => linkOrCreateInTx(ctx, tx, identity, linkingSession, caller));
   // Of concurrent calls, the second finds the rows that the first has created.
   const account = await attempt().catch((error: unknown) => {
@@ -44,7 +48,7 @@ async function linkOrCreateInTx(
   identity: ProviderIdentity,
   linkingSession: LinkingSession,
   caller: Caller,
-): Promise<Account> {
+): Promise<IdentityOwner> {
   const now = ctx.now();
   const { provider, issuer, subject, email, emailVerified } = identity;
   if (linkingSession) await lockOwnAccount(tx, linkingSession);
@@ -80,7 +84,16 @@ async function linkOrCreateInTx(
   requireEnabled(account); // rolls back
   const isLinkedNow = plan.action === "link" || plan.action === "take_over";
   if (isLinkedNow) await ctx.emails.enqueue(tx, "identity_linked", account.email, { provider });
-  return account;
+  return { ...account, precondition: (tx) => requireIdentity(tx, { issuer, subject, accountId }) };
+}
+
+/** Requires that an identity is linked to an account. @throws AppError invalid_credentials */
+export async function requireIdentity(
+  tx: Tx,
+  { issuer, subject, accountId }: Pick<ProviderIdentity, "issuer" | "subject"> & { accountId: string },
+): Promise<void> {
+  const where = { issuer_subject: { issuer, subject }, accountId };
+  if (!(await tx.identity.findUnique({ where, select: { id: true } }))) throw new AppError("invalid_credentials");
 }
 
 /** Creates an account without a password. Returns its id. @throws AppError email_taken */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
+import type { Context } from "@/lib/context";
 import { eventsOf } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
 import { exchange, newNonce, setUpIssuers } from "@/tests/support/auth/native-app";
@@ -51,6 +52,21 @@ test.each(["consent-revoked", "account-delete", "account-deleted"])(
     expect([await ctx().db.queuedEmail.count({ where }), mailbox.to(person.email)]).toEqual([0, []]);
   },
 );
+
+test("what Apple has unlinked while it signs in to an app gives no session", async () => {
+  const person = await newPerson();
+  const nonce = newNonce();
+  const token = apple.token(nonce, { sub: person.sub });
+  const pending = [() => notify(person, { type: "consent-revoked" })];
+  const findFirst = async <A, R>({ args, query }: { args: A; query: (args: A) => Promise<R> }) => {
+    expect([undefined, 204]).toContain(await pending.pop()?.());
+    return query(args);
+  };
+  const db = ctx().db.$extends({ query: { totpFactor: { findFirst } } }) as unknown as Context["db"];
+  const refused = await withContext({ db }, () => exchange(token, nonce));
+  expect([refused.status, pending, await identitiesOf(person)]).toEqual([400, [], 0]);
+  expect(await ctx().db.session.count({ where: { accountId: person.id, revokedAt: null } })).toBe(0);
+});
 
 test("with a password, the owner is told, and a session of the password stays", async () => {
   const person = await newPerson();
