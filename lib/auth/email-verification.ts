@@ -5,6 +5,7 @@ import { recordSecurityEvent } from "../platform/audit/security-events";
 import type { Account } from "../platform/db/generated/client";
 import { newId } from "../platform/db/ids";
 import type { Caller } from "../principal";
+import { lockAccount } from "./account-checks";
 import { consumeEmailLimit } from "./email-limits";
 import { setEmailProblem } from "./email-problem";
 import { emailedToken, findEmailedToken, revokePasswordLinks } from "./emailed-token";
@@ -110,7 +111,8 @@ export async function issueVerificationToken(ctx: Pick<Context, "config" | "db" 
 
 /**
  * Verifies the email of an emailed token, once, for the registration that its owner confirms. Access from other
- * registrations is revoked. Returns the email; null if the token is invalid, used or expired.
+ * registrations is revoked. Returns the email; null if the token is invalid, used or expired, or the password of the
+ * registration was replaced since it was compared.
  */
 export async function confirmVerification(
   ctx: Pick<Context, "db" | "now" | "removeDevices">,
@@ -119,6 +121,10 @@ export async function confirmVerification(
 ): Promise<string | null> {
   const now = ctx.now();
   return ctx.db.$transaction(async (tx) => {
+    const token = await tx.verificationToken.findUnique({ where: { tokenHash }, select: { accountId: true } });
+    if (!token) return null;
+    await lockAccount(tx, token.accountId);
+    if (registration && !(await isStored(tx, token.accountId, registration))) return null;
     const row = await tx.verificationToken.findUnique({ where: { tokenHash }, include: { account: true } });
     const { count } = await tx.verificationToken.deleteMany({ where: { tokenHash, expiresAt: { gt: now } } });
     if (!row || count !== 1 || (row.account.emailVerifiedAt !== null && !isOwn)) return null;
@@ -133,6 +139,13 @@ export async function confirmVerification(
     await recordSecurityEvent(tx, now, accountId, "email_verified", caller);
     return account.email;
   });
+}
+
+/** Whether an account, or a later registration of its email, has the password of a registration. */
+async function isStored(tx: Tx, accountId: string, { passwordHash }: Registration): Promise<boolean> {
+  const isOwn = await tx.account.findUnique({ where: { id: accountId, passwordHash }, select: { id: true } });
+  if (isOwn) return true;
+  return (await tx.verificationToken.findFirst({ where: { accountId, passwordHash }, select: { id: true } })) !== null;
 }
 
 /**

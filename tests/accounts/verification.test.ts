@@ -16,7 +16,7 @@ import {
   visibleParts,
   withVerification,
 } from "@/tests/support/auth/verification";
-import { BASE_URL, ctx, setUpContext, withContext } from "@/tests/support/context";
+import { BASE_URL, ctx, databaseAfter, setUpContext, withContext } from "@/tests/support/context";
 import { emailOf, newVerified, requestChange, tokenTo } from "@/tests/support/email-change";
 import { mailbox } from "@/tests/support/mailbox";
 import { cookiesOf, flashOf, submit } from "@/tests/support/web/forms";
@@ -126,6 +126,27 @@ describe("where emails have to be verified", () => {
     await Promise.all(jars.map((jar) => confirm(token, { jar })));
     expect(jars.filter((jar) => jar.has(SESSION_COOKIE))).toHaveLength(1);
   });
+});
+
+test("a password that is changed while the old one confirms the email stays, with its session, and confirms it then", async () => {
+  const { email, password, token } = await newAccount();
+  expect((await withVerification(() => post("/api/auth/login", { email, password }))).status).toBe(403);
+  const link = await emailedToken(email);
+  const newPassword = `another ${randomUUID()}`;
+  let changed = "";
+  const db = databaseAfter(async () => {
+    const response = await post("/api/auth/password/change", { password, newPassword }, { token });
+    expect(response.status).toBe(200);
+    changed = (await response.json()).token;
+  });
+  const jar = new Jar();
+  const refused = await withContext({ db }, () => confirm(link, { password, jar }));
+  expect(refused.headers.get("location")).toBe(`${BASE_URL}/api/auth/error?error=Verification`);
+  expect([await session(jar), (await get("/api/push/devices", { token: changed })).status]).toEqual([{}, 200]);
+  const statusWith = async (tried: string) => (await post("/api/auth/login", { email, password: tried })).status;
+  expect([await statusWith(password), await statusWith(newPassword)]).toEqual([401, 200]);
+  await confirm(link, { password: newPassword, jar });
+  expect(await session(jar)).toMatchObject({ user: { email } });
 });
 
 test("an IP address can try ten links within 15 minutes", async () => {
