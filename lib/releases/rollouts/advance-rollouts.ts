@@ -50,7 +50,7 @@ async function advanceRollout(deps: Deps, tx: Tx, id: string): Promise<RolloutCh
 type Step = { data: Prisma.RolloutScheduleUpdateInput; change: RolloutChange | null };
 
 async function nextStep({ rollouts }: Deps, tx: Tx, schedule: RolloutSchedule, now: Date): Promise<Step> {
-  const { steps, step, startsAt } = schedule;
+  const { steps, step, startsAt, observedAt: lastObservedAt } = schedule;
   const changed = (type: RolloutChange["type"], rollout = 0, reason: string | null = null) => ({
     type,
     schedule,
@@ -58,6 +58,8 @@ async function nextStep({ rollouts }: Deps, tx: Tx, schedule: RolloutSchedule, n
     reason,
   });
   if (rollouts.isYanked(schedule)) {
+    // The rollout may have been resumed then, because the releases are offered again.
+    if (now.getTime() - lastObservedAt.getTime() <= MAX_CATALOG_AGE_MS) return { data: {}, change: null };
     return { data: haltedByYank(schedule, now), change: changed("rollout_halted", 0, YANKED) };
   }
   // At the time that it was scheduled for, or as soon as a process runs again.
@@ -78,6 +80,9 @@ async function nextStep({ rollouts }: Deps, tx: Tx, schedule: RolloutSchedule, n
   const halted = { state: "halted", haltedAt: now, haltReason: decision.reason };
   return { data: { observedAt, ...halted }, change: changed("rollout_halted", 0, decision.reason) };
 }
+
+/** How long an instance may have the catalog from before a change. */
+const MAX_CATALOG_AGE_MS = 10_000;
 
 export const YANKED = "It was yanked.";
 

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { clock, ctx } from "@/tests/support/context";
+import { watchRollouts } from "@/lib/background";
+import { clock, ctx, withContext } from "@/tests/support/context";
 import { callReleases, publishVersion } from "@/tests/support/releases/admin-api";
 import { FILTER, manifestFile, NEW, offered, pass, publishOldAndNew } from "@/tests/support/releases/rollouts";
 
@@ -45,6 +46,20 @@ describe("a yank", () => {
       "rollout_resumed",
       "rollout_advanced",
     ]);
+  });
+
+  test("is over for the schedule as soon as the version is offered again, whatever an instance still knows of it", async () => {
+    const { id } = await schedule();
+    await yank();
+    clock.advance(3_600_000);
+    const usual = ctx();
+    const refresh = async () => {
+      await watchRollouts(usual);
+      await usual.catalog.refresh();
+    };
+    await withContext({ catalog: { ...usual.catalog, refresh } }, () => offerAgain());
+    expect(await stateOf(id)).toMatchObject({ state: "running", rollout: 20, haltReason: null });
+    await expectShare();
   });
 
   test("leaves a rollout halted that somebody had halted before, or halts while it is yanked", async () => {
