@@ -42,10 +42,20 @@ export async function storeImportAliases(
       appUserId: null,
     };
     const key = { provider, eventId: `${IMPORT}${newId()}` };
-    await storeEvent(deps, { ...key, event, payload: null, receivedAt: at });
-    aliases.push({ ...key, accountIds: [accountId] });
+    const isStored = await deps.db.$transaction(async (tx) => {
+      if (!(await lockIfNotDeleted(tx, accountId))) return false;
+      await storeEvent({ ...deps, db: tx }, { ...key, event, payload: null, receivedAt: at });
+      return true;
+    });
+    if (isStored) aliases.push({ ...key, accountIds: [accountId] });
   }
   return aliases;
+}
+
+/** Whoever deletes the account later finds the event that the transaction stores. */
+async function lockIfNotDeleted(tx: Tx, accountId: string): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`SELECT 1 FROM "Account" WHERE id = ${accountId}::uuid FOR KEY SHARE`;
+  return rows.length > 0;
 }
 
 const IMPORT = "import:";

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
+import type { Prisma } from "@/lib/platform/db/generated/client";
 import { pseudonymOf } from "@/lib/subscriptions/app-user-ids";
 import { newAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
-import { ctx } from "@/tests/support/context";
+import { ctx, withContext } from "@/tests/support/context";
 import { billingEvent, deliverOk } from "@/tests/support/subscriptions/billing";
 
 /** PBKDF2 of "password". */
@@ -98,6 +100,29 @@ test("events that arrive during the import belong to the account", async () => {
     }),
   );
   for (const account of imported) expect(await isSubscribed(account)).toBe(true);
+});
+
+test("an account that is deleted while its purchases are linked does not come back into the billing history", async () => {
+  const [old, email] = [`old-${randomUUID()}`, `moved-${randomUUID()}@example.com`];
+  await deliverOk(purchaseOf(old));
+  let id = "";
+  const remove = async () => {
+    id = (await ctx().db.account.findUniqueOrThrow({ where: { email } })).id;
+    const { token } = await (await post("/api/auth/login", { email, password: "password" })).json();
+    await post("/api/auth/account/delete", { confirm: "DELETE", password: "password" }, { token });
+    expect(await ctx().db.account.count({ where: { id } })).toBe(0);
+  };
+  const $queryRaw = async ({ args, query }: { args: Prisma.Sql; query: (args: Prisma.Sql) => Promise<unknown> }) => {
+    const rows = await query(args);
+    if (id === "" && args.sql.includes('JOIN "BillingEvent" AS event ON')) await remove();
+    return rows;
+  };
+  const db = ctx().db.$extends({ query: { $queryRaw } }) as unknown as Context["db"];
+  const record = { email, externalId: old, password: { format: "pbkdf2", hash: HASH } };
+  expect(await withContext({ db }, () => importRecord(record))).toMatchObject([{ status: "created", accountId: id }]);
+  expect(await ctx().db.billingEvent.findMany({ where: { appUserIds: { has: id } } })).toEqual([]);
+  const where = { appUserIds: { has: old } };
+  expect(await ctx().db.billingEvent.findMany({ where })).toMatchObject([{ type: "INITIAL_PURCHASE" }]);
 });
 
 test("a transfer takes purchases from and to accounts that it names by old ids", async () => {
