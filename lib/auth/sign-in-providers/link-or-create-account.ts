@@ -8,7 +8,6 @@ import { accountCreated } from "../../webhooks/events";
 import { lockOwnAccount, requireEnabled } from "../account-checks";
 import { revokeUnverifiedAccess, unverifiedExpiresAt } from "../email-verification";
 import { isEmailReserved } from "../reserved-emails";
-import { removeTotpAndRecoveryCodes } from "../second-factor/factors";
 import type { AuthenticatedAccount } from "../sessions/issue-session";
 import { readStepUpMethods } from "../step-up";
 import type { ProviderIdentity } from "./profile";
@@ -68,10 +67,7 @@ async function linkOrCreateInTx(
     plan.action === "create"
       ? await createAccount(ctx, tx, now, { ...identity, email: plan.email }, caller)
       : plan.accountId;
-  if (plan.action === "take_over") {
-    await revokeUnverifiedAccess(ctx, tx, accountId);
-    await removeTotpAndRecoveryCodes(tx, accountId);
-  }
+  if (plan.action === "take_over") await revokeUnverifiedAccess(ctx, tx, accountId);
   if (emailVerified && email !== null) {
     const where = { id: accountId, email, emailVerifiedAt: null };
     await tx.account.updateMany({ where, data: { emailVerifiedAt: now } });
@@ -122,7 +118,7 @@ type LinkInput = {
   emailAccount: { id: string; emailVerifiedAt: Date | null } | null;
 };
 
-/** `take_over` links the identity after all unverified access to the account is revoked. */
+/** `take_over` links the identity after all access to the account is revoked, unless it was verified meanwhile. */
 type LinkPlan =
   | { action: "sign_in" | "link" | "take_over"; accountId: string }
   | { action: "create"; email: string }

@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import type { Context } from "@/lib/context";
 import { newAccount, requestReset } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
+import { addAuthenticator } from "@/tests/support/auth/authenticator";
 import { Jar, SESSION_COOKIE, session, signIn, signInWith } from "@/tests/support/auth/browser";
 import { IdentityProvider } from "@/tests/support/auth/identity-provider";
 import {
@@ -14,7 +17,8 @@ import {
   newEmail,
   setUpProviders,
 } from "@/tests/support/auth/providers";
-import { BASE_URL, ctx } from "@/tests/support/context";
+import { BASE_URL, ctx, withContext } from "@/tests/support/context";
+import { postgresUrl } from "@/tests/support/database";
 import { mailbox } from "@/tests/support/mailbox";
 
 const { google, apple, github, withProviders } = await setUpProviders();
@@ -62,6 +66,26 @@ test("an earlier registration that never verified the email loses all access", a
   await signInWith(github, returning);
   expect(await session(returning)).not.toMatchObject({ user: { id: squatter.id } });
 });
+
+test.runIf(postgresUrl)(
+  "an account that is verified while a provider signs in keeps its authenticator app",
+  async () => {
+    const account = await newAccount();
+    await addAuthenticator(account.id);
+    const where = { email: account.email };
+    const findUnique = async <A, R>({ args, query }: { args: A; query: (args: A) => Promise<R> }) => {
+      const read = await query(args);
+      if (isDeepStrictEqual(args, { where })) await markVerified(account.id);
+      return read;
+    };
+    const db = ctx().db.$extends({ query: { account: { findUnique } } }) as unknown as Context["db"];
+    google.person = googlePerson(account.email);
+    const location = await withContext({ db }, () => signInWith(google, new Jar()));
+    expect(errorOf(location)).toBe("second_factor_required");
+    expect(await identitiesOf(account.id)).toMatchObject([{ provider: "google" }]);
+    expect((await get("/api/push/devices", { token: account.token })).status).toBe(200);
+  },
+);
 
 test("a reset that verifies the email removes the identities that were linked before", async () => {
   const { squatter } = await newSquatter();
