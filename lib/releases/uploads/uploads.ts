@@ -155,14 +155,17 @@ export async function removeExpiredUploads(deps: UploadDeps & { now: () => Date 
   if (catalogFileOf(deps.config) === null) return 0;
   const folder = await uploadFolder(deps);
   let removed = 0;
-  for (const id of await listUploadIds(folder)) {
+  const isExpired = async (id: string) => {
     const writtenAt = await lastWrittenAt(folder, id);
-    if (!writtenAt || expiryOf(writtenAt.getTime()) >= deps.now()) continue;
-    await withUploadLock(folder, id, () => removeUploadFiles(folder, id))
-      .then(() => {
-        removed += 1;
-      })
-      .catch(() => {}); // it is in use
+    return writtenAt !== null && expiryOf(writtenAt.getTime()) < deps.now();
+  };
+  for (const id of await listUploadIds(folder)) {
+    if (!(await isExpired(id))) continue;
+    await withUploadLock(folder, id, async () => {
+      if (!(await isExpired(id))) return; // bytes have arrived meanwhile
+      await removeUploadFiles(folder, id);
+      removed += 1;
+    }).catch(() => {}); // it is in use
   }
   return removed;
 }

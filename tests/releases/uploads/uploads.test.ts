@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { appendFileSync } from "node:fs";
 import { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
@@ -176,6 +177,20 @@ describe("an upload", () => {
     expect(await removeExpiredUploads(ctx())).toBe(2);
     expect([await offsetOf(old), await offsetOf(recent)]).toEqual([404, 1_000]);
     expect((await readdir(folder())).filter((name) => [old.id, stray].some((id) => name.startsWith(id)))).toEqual([]);
+  });
+
+  test("does not expire if its next bytes arrive just before it is locked", async () => {
+    const upload = await createUpload(await newKey(), 10);
+    const yesterday = new Date(clock.now().getTime() - 25 * 3_600_000);
+    await utimes(fileOf(upload), yesterday, yesterday);
+    let hasArrived = false;
+    const now = () => {
+      if (!hasArrived) appendFileSync(fileOf(upload), "bytes"); // as another process does
+      hasArrived = true;
+      return clock.now();
+    };
+    expect(await removeExpiredUploads({ ...ctx(), now })).toBe(0);
+    expect(await offsetOf(upload)).toBe(5);
   });
 });
 
