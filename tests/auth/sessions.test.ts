@@ -4,11 +4,12 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { revokeAccountSessions } from "@/lib/accounts/admin/change-account";
 import { deleteAccountAsOperator } from "@/lib/accounts/delete-account";
 import { revokeSession, signOut } from "@/lib/auth/sessions/sessions";
-import { newAccount, type TestAccount } from "@/tests/support/accounts";
+import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx, SECRET, withContext } from "@/tests/support/context";
 import { countLockWaits, postgresUrl } from "@/tests/support/database";
+import { submit } from "@/tests/support/web/forms";
 
 const MINUTE_MS = 60 * 1000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -179,6 +180,17 @@ describe("the lifetime of a session", () => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * MINUTE_MS });
     onTestFinished(() => void vi.useRealTimers());
     expect(await isValid(token)).toBe(false);
+  });
+
+  test("that has expired, but not yet by another instance's clock, ends with the others, without an event", async () => {
+    const account = await newAccount();
+    clock.advance(30 * DAY_MS + 5_000);
+    const own = await cookieOf(account);
+    const ended = await submit("account/other-sessions", {}, { cookie: own });
+    expect(ended.headers.get("location")).toBe("/account?done=sessions_ended");
+    expect(await eventsOf(account.id)).toEqual(["registered", "signed_in"]);
+    clock.advance(-10_000);
+    expect(await isValid(account.token)).toBe(false);
   });
 
   test("is extended by use at most once a minute", async () => {
