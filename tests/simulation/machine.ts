@@ -13,7 +13,7 @@ import { createRandom, type Random } from "./random";
  */
 const EPOCH_MS = Date.UTC(2027, 0, 4, 8);
 
-type Timer = { id: number; atMs: number; everyMs: number | null; run: () => void };
+type Timer = { id: number; atMs: number; everyMs: number | null; isAlive: () => boolean; run: () => void };
 
 const require = createRequire(import.meta.url);
 const real = {
@@ -60,8 +60,9 @@ export const machine = {
   activity: () => {
     state.activity += 1;
   },
-  /** Timers that run again and again. The others end by themselves. */
-  intervalCount: () => [...state.timers.values()].filter(({ everyMs }) => everyMs !== null).length,
+  /** Timers of live processes that run again and again. The others end by themselves. */
+  intervalCount: () =>
+    [...state.timers.values()].filter(({ everyMs, isAlive }) => everyMs !== null && isAlive()).length,
   /** When the next timer is due, in milliseconds from now. */
   nextTimerMs: () => {
     let next = Number.POSITIVE_INFINITY;
@@ -139,11 +140,13 @@ function addTimer(run: () => void, ms: number | undefined, isRepeated: boolean) 
   const delayMs = Math.max(1, Number(ms) || 1);
   const id = state.nextTimer++;
   const inContext = AsyncLocalStorage.snapshot();
+  const isAlive = () => inContext(() => machine.process()?.isAlive !== false);
   state.timers.set(id, {
     id,
     atMs: state.elapsedMs + delayMs,
     everyMs: isRepeated ? delayMs : null,
-    run: () => inContext(() => machine.process()?.isAlive !== false && run()),
+    isAlive,
+    run: () => isAlive() && inContext(run),
   });
   const handle = {
     ref: () => handle,
