@@ -314,8 +314,10 @@ class Run {
     this.note("time passes");
     await this.#world.quiet();
     // Transactions and leases may take too long.
-    if (this.#running > 0 || this.#world.gates.length > 0) this.#world.faults += 1;
+    const isAtRest = this.#running === 0 && this.#world.gates.length === 0;
+    if (!isAtRest) this.#world.faults += 1;
     await this.#world.pass(ms);
+    if (!isAtRest) this.#world.delayedAtMs = machine.nowMs();
     this.#movedMs = machine.elapsedMs();
     await this.#proceed(random, this.#plan.concurrency === 1 ? Number.POSITIVE_INFINITY : random.below(30));
   }

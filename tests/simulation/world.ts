@@ -154,6 +154,8 @@ export class World {
   /** How many faults there were, and how many before anything that is under way began. */
   faults = 0;
   faultsAtRest = 0;
+  /** When time has last passed while something was under way. */
+  delayedAtMs = 0;
   /** What has arrived. `since`: the faults when it was claimed and sent, or null if the service may not know that it has arrived. */
   outbox: { email: Email; id: string; sentAtMs: number; since: number | null }[] = [];
   /** Called for each fault that happens. */
