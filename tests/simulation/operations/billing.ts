@@ -1,7 +1,9 @@
 import type { Account } from "../model/accounts";
 import { type ProviderEvent, type Purchase, sawAccess, sawPurchases } from "../model/billing";
+import { Violation } from "../model/fact";
 import { importOperations, runImport } from "./imports";
 import { hasSession, isIdentified, type Operation, onAccount, type Step, sawSession } from "./operation";
+import { change } from "./operators";
 import { buy, deliver, happen, transfer } from "./stores";
 
 /**
@@ -20,11 +22,19 @@ const send = (step: Step, event: ProviderEvent) =>
 
 const eventsOf = ({ purchases }: Account) => [...new Set(purchases.flatMap(({ events }) => events))];
 
+/** A provider that did not respond is not asked again for ten seconds. */
+const ASK_AGAIN_MS = 11_000;
+
 /** A provider delivers an event again until it is acknowledged. What is lost, the service finds by itself. */
 export async function deliverRest(step: Step): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
   for (const account of step.model.accounts)
     for (const event of step.random.shuffle(eventsOf(account)))
       if (canRepeat(step, event) && (!event.isAcknowledged || step.random.chance(0.1))) await send(step, event);
+  const unapplied = allPurchases(step)
+    .flatMap(({ events }) => events)
+    .find((event) => !event.import && !event.isLost && !event.isAcknowledged);
+  if (unapplied) throw new Violation("event is not applied", unapplied.label);
   for (const account of step.model.accounts)
     for (const purchase of account.purchases)
       if (purchase.events.every(({ isAcknowledged, isLost }) => isAcknowledged || isLost))
@@ -111,6 +121,23 @@ export const billingOperations: Operation[] = [
     },
   ),
   ...importOperations,
+  {
+    name: "replay an event",
+    weight: 0.7,
+    start: async (step) => {
+      const path = "/api/admin/billing/events";
+      const { outcome, body } = await step.send("list events", "GET", `${path}?limit=20`, { operator: "sim" });
+      const listed: { id: string }[] = outcome === "done" ? body.events : [];
+      const { id } = step.random.pick(listed) ?? {};
+      if (id === undefined) return;
+      const audited: [string, string] = ["billing_event_replayed", `target=billing-event:${id}`];
+      const request: [string, string] = ["POST", `${path}/${id}/replay`];
+      // It counts once, and in its own place: what accounts have stays as it is.
+      const replayed = await change(step, audited, "replay an event", request, () => true);
+      if (replayed.outcome === "done" && replayed.body.status === "failed" && !step.isDisturbed())
+        throw new Violation("event is not applied", `${replayed.body.type}: ${replayed.body.reason}`);
+    },
+  },
   onAccount("see the status", 3, hasSession, seeStatus),
   onAccount("list purchases", 1.5, hasSession, seePurchases),
 ];

@@ -2,7 +2,7 @@ import { type Import, type ProviderEvent, Purchase } from "../model/billing";
 import { Violation } from "../model/fact";
 import { fakeHash } from "../world";
 import { isIdentified, newPassword, type Operation, onAccount, type Step } from "./operation";
-import { buyFromRevenueCat, deliver, later, productOf } from "./stores";
+import { buyFromRevenueCat, deliver, later, productOf, storeOf } from "./stores";
 
 const MONTH_MS = 30 * 86_400_000;
 
@@ -72,7 +72,7 @@ export const importOperations: Operation[] = [
     });
     const records = purchases.map((purchase) => ({
       transactionId: purchase.transaction,
-      store: "APP_STORE",
+      store: storeOf(purchase),
       customer: account.id,
       productId: productOf(purchase),
       entitlementIds: ["pro"],

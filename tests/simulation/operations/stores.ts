@@ -27,7 +27,9 @@ export async function deliver(step: Step, event: ProviderEvent): Promise<void> {
   const { path, ...sent } = event.request();
   const answer = await step.send(event.label, "POST", path, sent);
   if (answer.outcome === "refused") throw new Violation("webhook is refused", `${event.label}: ${answer.status}`);
-  if (answer.outcome === "done" && answer.body.status !== "failed") event.isAcknowledged = true;
+  if (answer.outcome !== "done") return;
+  if (answer.body.status !== "failed") event.isAcknowledged = true;
+  else if (!step.isDisturbed()) throw new Violation("event is not applied", event.label);
 }
 
 /** Somebody buys, at any of the providers. */
@@ -88,6 +90,9 @@ function happenAtStore(step: Step, purchase: Purchase, provider: Store): void {
 /** Nobody buys a product of the App Store twice: an import, which does not name the first transaction, is known by it. */
 export const productOf = ({ transaction }: Purchase) => `com.example.${transaction.slice(0, 8)}`;
 
+/** The store of a purchase that RevenueCat knows of. */
+export const storeOf = ({ transaction }: Purchase) => (/^[0-3]/.test(transaction) ? "PLAY_STORE" : "APP_STORE");
+
 /** A RevenueCat event ("Event Types and Fields") of a purchase. */
 function emitFromRevenueCat(step: Step, purchase: Purchase, type: string, fields: Record<string, unknown> = {}): void {
   const { owner, customer, transaction, startedAtMs, endsAtMs, isSandbox, isFamilyShare, isLifetime } = purchase;
@@ -104,7 +109,7 @@ function emitFromRevenueCat(step: Step, purchase: Purchase, type: string, fields
     purchased_at_ms: startedAtMs,
     expiration_at_ms: isLifetime ? null : endsAtMs,
     environment: isSandbox ? "SANDBOX" : "PRODUCTION",
-    store: "APP_STORE",
+    store: storeOf(purchase),
     is_family_share: isFamilyShare,
     transaction_id: `${transaction}-${startedAtMs}`,
     original_transaction_id: transaction,
@@ -134,7 +139,9 @@ export function buyFromRevenueCat(
   purchase.isFamilyShare = random.chance(0.1);
   purchase.startedAtMs = step.nowMs;
   if (!isLifetime) purchase.endsAtMs = purchase.startedAtMs + endsInMs;
-  emitFromRevenueCat(step, purchase, isLifetime ? "NON_RENEWING_PURCHASE" : "INITIAL_PURCHASE");
+  // The first transaction of a purchase may have no original one.
+  const first = random.chance(0.3) ? { transaction_id: purchase.transaction, original_transaction_id: null } : {};
+  emitFromRevenueCat(step, purchase, isLifetime ? "NON_RENEWING_PURCHASE" : "INITIAL_PURCHASE", first);
   return purchase;
 }
 
@@ -153,6 +160,7 @@ function happenAtRevenueCat(step: Step, purchase: Purchase): void {
             "RENEWAL",
             renews ? "CANCELLATION" : purchase.isUnpaid ? "RENEWAL" : "UNCANCELLATION",
             "REFUND",
+            "REFUND OF A PERIOD",
           ]);
   if (type === "RENEWAL") {
     Object.assign(purchase, { startedAtMs: nowMs, endsAtMs: nowMs + MONTH_MS, renews: true, isUnpaid: false });
@@ -172,29 +180,38 @@ function happenAtRevenueCat(step: Step, purchase: Purchase): void {
   } else if (type === "REFUND") {
     purchase.isEnded = true;
     emit("CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT", expiration_at_ms: nowMs - 1_000 });
+  } else if (type === "REFUND OF A PERIOD") {
+    // It ends a subscription only if its expiry has passed.
+    emit("CANCELLATION", { cancel_reason: "CUSTOMER_SUPPORT" });
   }
 }
 
-/** RevenueCat moves all purchases of a customer to another one, as when somebody restores them in another account. */
+/**
+ * RevenueCat moves all purchases of a customer to another one, as when somebody restores them in another account. An event moves
+ * those of one store.
+ */
 export async function transfer(step: Step, from: Owner & { purchases: Purchase[] }, to: typeof from): Promise<void> {
   await later();
   const moved = from.purchases.filter(({ owner, provider }) => owner === from && provider === "revenuecat");
-  const event = {
-    id: step.random.uuid(),
-    type: "TRANSFER",
-    store: "APP_STORE",
-    event_timestamp_ms: step.nowMs,
-    transferred_from: [...new Set([from.id, ...moved.flatMap(({ customer }) => customer ?? [])])],
-    transferred_to: [to.id],
-  };
-  const [first] = moved;
-  if (!first) return;
-  const transferred = add(first, "a transfer", revenueCatWebhook(step.world, event));
+  const transferred_from = [...new Set([from.id, ...moved.flatMap(({ customer }) => customer ?? [])])];
+  for (const store of new Set(moved.map(storeOf))) {
+    const event = {
+      id: step.random.uuid(),
+      type: "TRANSFER",
+      store,
+      event_timestamp_ms: step.nowMs,
+      transferred_from,
+      transferred_to: [to.id],
+    };
+    const [first, ...others] = moved.filter((one) => storeOf(one) === store);
+    if (!first) continue;
+    const transferred = add(first, "a transfer", revenueCatWebhook(step.world, event));
+    for (const one of others) one.events.push(transferred);
+  }
   for (const purchase of moved) {
     purchase.owner = to;
     purchase.isMoved = true;
     purchase.customer = null;
-    if (purchase !== first) purchase.events.push(transferred);
     if (!to.purchases.includes(purchase)) to.purchases.push(purchase);
   }
 }
