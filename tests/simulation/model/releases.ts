@@ -66,13 +66,17 @@ export class Rollout {
   step = 0;
   /** It may have been completed, and stays at the last step whatever comes after that. */
   mayBeAtLast = false;
+  /** An operator has halted it: nobody else resumes it. */
+  isHeld = false;
   id = "";
 
   constructor(
     readonly release: Release,
     readonly steps: readonly number[],
     readonly everySeconds: number,
-    readonly startedAtMs: number,
+    public startedAtMs: number,
+    /** What the catalog has meanwhile. */
+    readonly initial = steps[0] ?? 0,
   ) {}
 
   lastStep(nowMs: number): number {
@@ -82,15 +86,13 @@ export class Rollout {
   }
   percentages(nowMs: number): number[] {
     const { state, steps, release } = this;
+    if (nowMs + CLOCK_MS < this.startedAtMs) return [0];
     const served = state.is("halted")
       ? []
       : steps.slice(state.is("completed") ? -1 : this.step, this.lastStep(nowMs) + 1);
-    // A process that has not read the schedules yet offers what the catalog has: the first step.
-    return [
-      ...served,
-      ...(state.canBe("halted") ? [0] : []),
-      ...(release.product.catalog.isFresh ? [] : steps.slice(0, 1)),
-    ];
+    // A process that has not read the schedules yet offers what the catalog has.
+    const unread = release.product.catalog.isFresh ? [] : [this.initial];
+    return [...served, ...(state.canBe("halted") ? [0] : []), ...unread];
   }
   saw(state: string, step: number, nowMs: number): void {
     const isOver = nowMs >= this.startedAtMs + this.everySeconds * 1000 * this.steps.length;
@@ -189,8 +191,11 @@ export class Catalog {
     new Product(this, "vault", ["windows-x64"], true),
   ];
   readonly uploads: Upload[] = [];
-  /** The key that publishes. */
+  /** Of clients, about updates. */
+  readonly reports = { sent: 0, acknowledged: 0 };
+  /** The key that publishes, and the password of the admin who has made it. */
   key = "";
+  password = "";
   /** Whether this process has read the schedules. */
   isFresh = true;
   /** A change had no answer: it may be completed later. */

@@ -39,7 +39,13 @@ const MAX_CODE_DAYS = 8;
 
 /** What an operator sets up before anything happens. */
 export async function setUp(step: Step): Promise<void> {
-  await setUpEndpoint(step, ["account.created", "account.deleted", "subscription.changed", "push.device_verified"]);
+  await setUpEndpoint(step, [
+    "account.created",
+    "account.deleted",
+    "subscription.changed",
+    "push.device_verified",
+    "release.published",
+  ]);
   await setUpReleases(step);
 }
 
@@ -169,6 +175,14 @@ async function seeEndedCode(step: Step, code: Code): Promise<void> {
 /** Each event was recorded once, and delivered. */
 function checkDeliveries({ model, nowMs }: Step): void {
   const received = [...model.received.values()];
+  for (const { id, number, exists, isAdmitted } of model.catalog.products.flatMap(({ releases }) => releases)) {
+    const published = received.filter(({ type, data }) => type === "release.published" && data.releaseId === id);
+    if (published.length > 1) throw new Violation("webhook event is recorded twice", `release.published of ${id}`);
+    if (published.length > 0 && isAdmitted.is(false)) throw new Violation("unapproved release is announced", id);
+    // The first ones are published before all processes know the endpoint.
+    if (published.length === 0 && number > 0 && exists.is(true) && isAdmitted.is(true))
+      throw new Violation("webhook is not delivered", `release.published of ${id}`);
+  }
   for (const account of model.accounts) {
     if (account.id === null || account.isUnclear) continue;
     const created = received.filter(({ type, data }) => type === "account.created" && data.accountId === account.id);
@@ -190,7 +204,32 @@ function checkDeliveries({ model, nowMs }: Step): void {
     for (const id of account.exists.is(true) ? active.flatMap(({ entitlements }) => entitlements) : [])
       if (!told.some(({ data }) => (data.entitlements as string[]).includes(id)))
         throw new Violation("webhook is not delivered", `subscription.changed of ${account.name}: ${id}`);
+    if (model.followMs === 0 && account.exists.is(true)) checkStatusEvents(model, account);
   }
+}
+
+/** Each event of an account says something else than the one before, and the last one gives nothing that has ended. */
+function checkStatusEvents(model: Model, account: Account): void {
+  const { purchases, grants, unansweredGrants, name } = account;
+  // What an account had before a transfer counts for what it is compared with.
+  if (purchases.some(({ isMoved }) => isMoved)) return;
+  const told = [...model.received.entries()]
+    .filter(([, { type, data }]) => type === "subscription.changed" && data.accountId === account.id)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { data }]) => data);
+  const states = told.map(({ status, isActive, productId, entitlements }) =>
+    JSON.stringify([status, isActive, productId, entitlements]),
+  );
+  if (states.some((state, i) => state === states[i - 1])) throw new Violation("webhook event without a change", name);
+  // A replay announces nothing, nor what has ended until then.
+  const isReplayed = [...model.audited.keys()].some((key) => key.startsWith("billing_event_replayed"));
+  if (isReplayed || unansweredGrants.length > 0) return;
+  const last = (told.at(-1)?.entitlements ?? []) as string[];
+  const hasEnded = (id: string) =>
+    grants.every(({ works, entitlements }) => works.is(false) || !entitlements.includes(id)) &&
+    purchases.every((one) => one.isComplete() && (one.isEnded || one.isSandbox || !one.entitlements.includes(id)));
+  const ended = last.find(hasEnded);
+  if (ended !== undefined) throw new Violation("webhook is not delivered", `the end of ${ended} of ${name}`);
 }
 
 /** After all faults have ceased, what is still under way arrives. */

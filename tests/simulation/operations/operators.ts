@@ -151,10 +151,13 @@ export const operatorOperations: Operation[] = [
     ({ grants }) => grants.length > 0,
     async (step, account) => {
       const grant = step.random.pick(account.grants);
+      const hasEnded = grant.works.is(false) || grant.endsAtMs < step.nowMs - 60_000;
       grant.mayEnd();
       const request: [string, string] = ["DELETE", `/api/admin/billing/grants/${grant.id}?reason=over`];
       const event: [string, Subject] = ["grant_ended", `account=${account.id}`];
       const answer = await change(step, event, `end a grant of ${account.name}`, request);
+      if (answer.outcome === "done" && hasEnded && answer.body.isChanged)
+        throw new Violation("change without an effect", `end a grant of ${account.name}`);
       if (answer.outcome === "done") grant.end();
     },
   ),
@@ -166,10 +169,11 @@ export const operatorOperations: Operation[] = [
       const scopes = random.pick([
         ["accounts:read", "audit:read"],
         ["releases:read"],
-        ["releases:read"],
+        ["releases:read", "releases:write"],
         ["webhooks:read"],
       ]);
-      const products = scopes.includes("releases:read") && random.chance(0.5) ? ["vault"] : [];
+      const isLimited = scopes.includes("releases:read") && random.chance(0.6);
+      const products = isLimited ? [random.pick(model.catalog.products).name] : [];
       const expiresAtMs = random.chance(0.3) ? step.nowMs + 5 * 60_000 : Number.POSITIVE_INFINITY;
       const expiresAt = Number.isFinite(expiresAtMs) ? new Date(expiresAtMs).toISOString() : null;
       const json = { name: `Key ${model.keys.length}`, scopes, products, expiresAt };
@@ -243,5 +247,33 @@ export async function seeKey(step: Step, key: ApiKey): Promise<void> {
   const products: string[] = (answer.body?.releases ?? []).map(({ product }: { product: string }) => product);
   if (key.products.length > 0 && products.some((product) => !key.products.includes(product)))
     throw new Violation("key sees another product", key.products.join());
+  if (key.products.length > 0) await reachOtherProduct(step, key);
   key.isBusy = false;
+}
+
+/** A key of one product finds nothing of another one, and publishes nothing there. */
+async function reachOtherProduct(step: Step, { key: token, products }: ApiKey): Promise<void> {
+  const { random, model } = step;
+  const other = random.pick(model.catalog.products.filter(({ name }) => !products.includes(name)));
+  const [release, rollout] = [random.pick(other.releases), random.pick(other.rollouts)];
+  const base = "/api/admin/releases";
+  const draft = { product: other.name, platform: "windows", architecture: "x64", version: "9.0.0" };
+  const files = [{ uploadId: random.uuid(), kinds: ["installer"] }];
+  const doors: [method: string, path: string, json?: object][] = [
+    ["GET", `${base}/rollouts?limit=100`],
+    ["GET", `${base}/policies`],
+    ["POST", base, { releases: [{ release: draft, files }] }],
+  ];
+  if (release) doors.push(["GET", `${base}/${release.id}`], ["PATCH", `${base}/${release.id}`, { critical: false }]);
+  if (rollout) doors.push(["GET", `${base}/rollouts/${rollout.id}`]);
+  const [method, path, json] = random.pick(doors);
+  const { outcome, status, body } = await step.send(`reach ${other.name}`, method, path, {
+    token,
+    ...(json && { json }),
+  });
+  const listed: { product: string }[] = body?.rollouts ?? body?.policies ?? [];
+  const isList = /(rollouts\?.*|policies)$/.test(path);
+  const isReached = isList ? listed.some(({ product }) => product === other.name) : outcome === "done";
+  if (isReached || (method === "POST" && outcome === "refused" && status !== 403 && status !== 401))
+    throw new Violation("key reaches another product", `${method} ${path}: ${status} ${body?.code ?? ""}`);
 }

@@ -1,13 +1,15 @@
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { disk } from "../disk";
 import { type Fact, Violation } from "../model/fact";
 import { type Product, Release, Rollout, type Upload } from "../model/releases";
 import { newPassword, type Operation, type Step } from "./operation";
-import { checkUpdates } from "./updates";
+import { checkReports, checkUpdates, fileUrl, hashOf } from "./updates";
 import { seeUpload, upload } from "./uploads";
 
+/** When a rollout starts that is scheduled for later. */
+const START_DELAY_MS = 300_000;
 const ADMIN = "admin@example.com";
 const PATH = "/api/admin/releases";
 
@@ -19,6 +21,7 @@ export async function setUpReleases(step: Step): Promise<void> {
   const grant = { operator: "sim", json: { role: "admin" } };
   model.willAudit("role_changed").done();
   await step.send("make an admin", "POST", `/api/admin/accounts/${body.user.id}/grant`, grant);
+  model.catalog.password = json.password;
   const key = { token: body.token, json: { name: "Publisher", scopes: ["releases:write"] } };
   model.catalog.key = (await step.send("create the publisher's key", "POST", "/api/admin/keys", key)).body.key;
   for (const product of model.catalog.products) await publish(step, product, "stable", 100);
@@ -134,6 +137,11 @@ async function publish(step: Step, product: Product, channel: string, percentage
     ...uploads.map((one): Effect => [one.exists, false]),
   ];
   const headers = { "idempotency-key": random.uuid() };
+  if (random.chance(0.1)) {
+    const sent = { operator: "sim", json: { releases } };
+    const { outcome } = await step.send("publish uploads of another", "POST", PATH, sent);
+    if (outcome === "done") throw new Violation("upload of another works", product.name);
+  }
   for (let isRepeated = false; ; isRepeated = true) {
     const label = `publish ${product.name}`;
     const answer = await change(step, label, ["POST", PATH, { releases }], effects, { headers });
@@ -144,12 +152,40 @@ async function publish(step: Step, product: Product, channel: string, percentage
   }
 }
 
+/** Clients are about to get a release. */
+function requireAdmitted({ isAdmitted, id }: Release, outcome: string): void {
+  if (outcome === "done" && isAdmitted.is(false)) throw new Violation("unapproved release is rolled out", id);
+}
+
+/** Whether a release that is not yanked is offered by the catalog's percentage. */
+const isServed = ({ percentage, rollout }: Release) => !percentage.canBe(0) && rollout.is(null);
+const mayBeForEveryone = ({ isYanked, percentage, rollout }: Release) =>
+  isYanked.canBe(false) && (percentage.canBe(100) || !rollout.is(null));
+const isOfStream = (one: Release, { platform, channel }: Release) =>
+  one.platform === platform && one.channel === channel;
+const isNewer = (one: Release, other: Release) => isOfStream(one, other) && one.number > other.number;
+
 /** What an operator's change of one release does. */
 async function changeRelease(step: Step, release: Release, json: object, effects: readonly Effect[]) {
   const label = `change release ${release.id}`;
   const answer = await change(step, label, ["PATCH", `${PATH}/${release.id}`, json], effects);
   if (answer.body?.code === "release_not_found" && release.exists.is(true))
     throw new Violation("release is lost", release.id);
+  return answer;
+}
+
+/** Whoever has published a release, by a key, does not approve it. */
+async function approveOwn(step: Step, { id }: Release): Promise<void> {
+  const { key, password } = step.model.catalog;
+  const login = { json: { email: ADMIN, password, transport: "token" } };
+  const { body } = await step.send("log in as the admin", "POST", "/api/auth/login", login);
+  for (const token of [key, body?.token]) {
+    if (!token) continue;
+    const sent = { token, json: { filter: { ids: [id] } } };
+    const answer = await step.send(`approve release ${id} as its publisher`, "POST", `${PATH}/approvals`, sent);
+    if (answer.outcome === "done" && answer.body.releases[0]?.outcome === "approved")
+      throw new Violation("publisher approves", id);
+  }
 }
 
 /** The schedules of a release. A yank halts them, and they may go on when it is offered again. */
@@ -157,7 +193,7 @@ const mayHalt = (releases: readonly Release[]) => {
   for (const { rollout } of releases)
     for (const one of rollout.possible) {
       one?.state.maySet("halted");
-      one?.state.maySet("running");
+      if (!one?.isHeld) one?.state.maySet("running");
     }
 };
 
@@ -165,9 +201,22 @@ export const releaseOperations: Operation[] = [
   onProduct("publish", 1.2, (step, product) =>
     publish(step, product, step.random.pick(["stable", "beta"]), step.random.pick([100, 100, 50, 20, 0])),
   ),
-  onProduct("abandon an upload", 0.3, (step, product) => {
+  onProduct("abandon an upload", 0.3, async (step, product) => {
     const text = step.random.uuid().repeat(40);
-    return upload(step, text, `${product.name}.exe`, 1 + step.random.below(text.length));
+    const until = 1 + step.random.below(text.length);
+    const one = await upload(step, text, `${product.name}.exe`, until);
+    if (!one || until === text.length) return;
+    const release = {
+      product: product.name,
+      platform: "windows",
+      architecture: "x64",
+      version: `1.${product.number}.0`,
+    };
+    const files = [{ uploadId: one.id, kinds: ["installer", "update"] }];
+    const json = { releases: [{ release, files, confirmations: { isNew: true } }] };
+    const sent = { token: step.model.catalog.key, json };
+    const { outcome } = await step.send("publish an incomplete upload", "POST", PATH, sent);
+    if (outcome === "done") throw new Violation("incomplete upload is published", product.name);
   }),
   onProduct("yank a release", 1.2, (step, _, releases) => {
     const release = step.random.pick(releases);
@@ -176,18 +225,32 @@ export const releaseOperations: Operation[] = [
     mayHalt([release]);
     return changeRelease(step, release, { yanked }, [[release.isYanked, yanked]]);
   }),
-  onProduct("change a percentage", 1, (step, _, releases) => {
+  onProduct("change a percentage", 1, async (step, _, releases) => {
     const release = step.random.pick(releases.slice(-4));
     const rollout = step.random.pick([0, 10, 50, 90, 100]);
     if (!release) return;
-    return changeRelease(step, release, { rollout }, [
+    const effects: Effect[] = [
       [release.percentage, rollout],
       [release.rollout, null],
-    ]);
+    ];
+    const isConditional = step.random.chance(0.3) && release.rollout.is(null);
+    if (!isConditional) return void (await changeRelease(step, release, { rollout }, effects));
+    const seen = await step.send(`see release ${release.id}`, "GET", `${PATH}/${release.id}`, {
+      token: step.model.catalog.key,
+    });
+    const changed = await changeRelease(step, release, { rollout }, effects);
+    if (seen.outcome !== "done" || changed.body?.releases?.[0]?.outcome !== "changed") return;
+    // What was seen has changed since.
+    const headers = { "if-match": seen.headers.get("etag") ?? "" };
+    const json = { rollout: rollout === 50 ? 90 : 50 };
+    const request: [string, string, unknown] = ["PATCH", `${PATH}/${release.id}`, json];
+    const { outcome } = await change(step, `change release ${release.id} as it was`, request, [], { headers });
+    if (outcome === "done") throw new Violation("precondition is ignored", release.id);
   }),
   onProduct("approve", 1.2, async (step, _, releases) => {
     const release = step.random.pick(releases.filter(({ isAdmitted }) => isAdmitted.canBe(false)).slice(-3));
     if (!release) return;
+    if (step.random.chance(0.2)) await approveOwn(step, release);
     const audit = step.model.willAudit("release_approved");
     const request: [string, string, unknown] = ["POST", `${PATH}/approvals`, { filter: { ids: [release.id] } }];
     const effects: Effect[] = [[release.isAdmitted, true]];
@@ -211,9 +274,8 @@ export const releaseOperations: Operation[] = [
   onProduct("roll back", 0.4, async (step, _, releases) => {
     const target = step.random.pick(releases.slice(0, -1));
     if (!target) return;
-    const newer = releases.filter(
-      (one) => one.platform === target.platform && one.channel === target.channel && one.number > target.number,
-    );
+    const newer = releases.filter((one) => isNewer(one, target));
+    const served = newer.filter((one) => one.exists.is(true) && one.isYanked.is(false) && isServed(one));
     mayHalt(newer);
     const before = newer.map(({ isYanked }) => [...isYanked.possible]);
     for (const { isYanked } of newer) isYanked.maySet(true);
@@ -223,6 +285,9 @@ export const releaseOperations: Operation[] = [
       [target.rollout, null],
     ];
     const answer = await change(step, `roll back to release ${target.id}`, request, effects);
+    requireAdmitted(target, answer.outcome);
+    const kept = served.find(({ id }) => answer.outcome === "done" && !answer.body.withdrawn.includes(id));
+    if (kept) throw new Violation("newer release is not withdrawn", `${kept.id}, newer than ${target.id}`);
     for (const [i, one] of newer.entries()) {
       if (answer.outcome !== "unknown") one.isYanked.restore(before[i] ?? []);
       if (answer.outcome === "done" && answer.body.withdrawn.includes(one.id)) one.isYanked.set(true);
@@ -231,8 +296,11 @@ export const releaseOperations: Operation[] = [
   onProduct("remove a release", 0.4, async (step, _, releases) => {
     const release = step.random.pick(releases.slice(0, -1));
     if (!release) return;
-    const request: [string, string] = ["DELETE", `${PATH}/${release.id}?force=true`];
-    await change(step, `remove release ${release.id}`, request, [[release.exists, false]]);
+    const isForced = step.random.chance(0.7);
+    const isUsed = release.isYanked.is(false) && isServed(release);
+    const request: [string, string] = ["DELETE", `${PATH}/${release.id}?force=${isForced}`];
+    const { outcome } = await change(step, `remove release ${release.id}`, request, [[release.exists, false]]);
+    if (outcome === "done" && isUsed && !isForced) throw new Violation("offered release is removed", release.id);
   }),
   onProduct("prune", 0.4, async (step, product, releases) => {
     const before = releases.map(({ exists }) => [...exists.possible]);
@@ -240,27 +308,39 @@ export const releaseOperations: Operation[] = [
     const json = { filter: { product: product.name }, keep: step.random.pick([1, 2, 3]), isDryRun: false };
     const answer = await change(step, `prune ${product.name}`, ["POST", `${PATH}/prune`, json], []);
     if (answer.outcome === "unknown") return;
-    for (const [i, { exists, id }] of releases.entries()) {
-      exists.restore(before[i] ?? []);
-      if (answer.outcome === "done" && answer.body.releases.includes(id)) exists.set(false);
+    const pruned = releases.filter(({ id }) => answer.outcome === "done" && answer.body.releases.includes(id));
+    for (const one of pruned) {
+      const newer = releases.filter((other) => isNewer(other, one));
+      // One that all clients receive is needed, and all newer ones, whoever receives them.
+      const isNeeded = !newer.some(mayBeForEveryone);
+      if (isNeeded || newer.length < json.keep) throw new Violation("needed release is pruned", one.id);
     }
+    for (const [i, { exists }] of releases.entries()) exists.restore(before[i] ?? []);
+    for (const { exists } of pruned) exists.set(false);
   }),
   onProduct("schedule a rollout", 0.7, async (step, product, releases) => {
     const release = step.random.pick(releases.slice(-2));
     if (!release) return;
-    const rollout = new Rollout(
-      release,
-      [10, 40, 100].slice(step.random.below(2)),
-      step.random.pick([60, 180]),
-      step.nowMs,
-    );
-    const { steps, everySeconds } = rollout;
-    const json = { filter: { ids: [release.id] }, steps, everySeconds, minAdoptionShare: 0 };
+    // A database server has its own clock.
+    const startsAt = step.model.followMs === 0 && step.random.chance(0.3) ? step.nowMs + START_DELAY_MS : null;
+    const steps = [10, 40, 100].slice(step.random.below(2));
+    const everySeconds = step.random.pick([60, 180]);
+    const initial = startsAt === null ? steps[0] : 0;
+    const rollout = new Rollout(release, steps, everySeconds, startsAt ?? step.nowMs, initial);
+    if (startsAt !== null) rollout.state.maySet("halted");
+    const json = {
+      filter: { ids: [release.id] },
+      steps,
+      everySeconds,
+      minAdoptionShare: 0,
+      ...(startsAt !== null && { startsAt: new Date(startsAt).toISOString() }),
+    };
     const effects: Effect[] = [
       [release.rollout, rollout],
-      [release.percentage, steps[0]],
+      [release.percentage, initial],
     ];
     const answer = await change(step, `schedule release ${release.id}`, ["POST", `${PATH}/rollouts`, json], effects);
+    requireAdmitted(release, answer.outcome);
     if (answer.outcome === "done") {
       rollout.id = answer.body.id;
       product.rollouts.push(rollout);
@@ -272,13 +352,33 @@ export const releaseOperations: Operation[] = [
     const state = step.random.pick(["halted", "running", "completed"] as const);
     const request: [string, string, unknown] = ["PATCH", `${PATH}/rollouts/${rollout.id}`, { state }];
     const couldBeAtLast = rollout.mayBeAtLast;
+    rollout.isHeld &&= state === "halted";
+    // It starts before its time.
+    if (state !== "halted") rollout.startedAtMs = Math.min(rollout.startedAtMs, step.nowMs);
     rollout.mayBeAtLast ||= state === "completed";
     const { outcome } = await change(step, `have a rollout ${state}`, request, [[rollout.state, state]]);
     if (outcome === "refused") rollout.mayBeAtLast = couldBeAtLast;
+    if (outcome === "done" && state === "halted") rollout.isHeld = true;
   }),
   onProduct("see a rollout", 0.7, async (step, product) => {
     const rollout = step.random.pick(product.rollouts);
     if (rollout) await seeRollout(step, rollout);
+  }),
+  onProduct("damage a file", 0.3, async (step, _, releases) => {
+    const release = step.random.pick(releases.filter((one) => one.isOffered()));
+    if (!release || disk.isFull()) return;
+    const { id, sha256, fileName } = release;
+    const file = path.join(step.world.context.config.DATA_DIR, "releases", sha256.slice(0, 16), fileName);
+    const url = fileUrl(release);
+    const download = () => step.send(`download ${id}`, "GET", url, {}, () => true);
+    await download();
+    if (!existsSync(file)) return;
+    const bytes = readFileSync(file);
+    writeFileSync(file, Buffer.from(bytes).fill("x", 0, 1));
+    const { outcome, body } = await download();
+    writeFileSync(file, bytes);
+    sync(file);
+    if (outcome === "done" && hashOf(body) !== sha256) throw new Violation("file is not what was published", id);
   }),
   onProduct("edit the catalog", 0.4, async (step, product, releases) => {
     const { catalog } = step.model;
@@ -324,10 +424,11 @@ async function seeRollout(step: Step, rollout: Rollout): Promise<string> {
   if (answer.outcome === "refused" && release.exists.is(true) && release.rollout.is(rollout))
     throw new Violation("rollout is lost", release.id);
   if (answer.outcome !== "done") return answer.outcome;
-  rollout.saw(answer.body.state, answer.body.step, step.nowMs);
+  const { state, step: reached } = answer.body;
+  rollout.saw(state === "scheduled" ? "halted" : state, reached, step.nowMs);
   await settle(step);
-  rollout.step = answer.body.step;
-  return answer.body.state;
+  rollout.step = reached;
+  return state;
 }
 
 /** The catalog, the audit trail and what clients get agree with each other, and with what was acknowledged. */
@@ -336,7 +437,13 @@ export async function checkReleases(step: Step): Promise<void> {
   step.model.catalog.isFresh = true;
   for (const { rollouts } of products) for (const rollout of rollouts) await completeRollout(step, rollout);
   await step.world.pass(11_000); // within ten seconds all processes have read the schedules
+  await checkReports(step);
   const events = await readEvents(step);
+  for (const { id, state } of products.flatMap(({ rollouts }) => rollouts)) {
+    const count = (type: string) => events.filter((one) => one.target === `rollout:${id}` && one.type === type).length;
+    if (count("rollout_started") !== 1 || (state.is("completed") && count("rollout_completed") === 0))
+      throw new Violation("audit event is missing", `rollout ${id} is ${state.possible}`);
+  }
   for (const product of products) {
     await checkCatalog(step, product, events);
     await checkUpdates(step, product);
@@ -347,8 +454,11 @@ export async function checkReleases(step: Step): Promise<void> {
 
 /** A rollout that runs comes to its end. */
 async function completeRollout(step: Step, rollout: Rollout): Promise<void> {
+  // One that is scheduled for later starts within a minute of its time.
+  const waitMs = rollout.startedAtMs - step.nowMs;
+  if (waitMs > 0) await step.world.pass(waitMs + 61_000);
   let state = await seeRollout(step, rollout);
-  for (let minutes = 0; state === "running"; minutes++) {
+  for (let minutes = 0; state === "running" || state === "scheduled"; minutes++) {
     if (minutes > 2 + (rollout.steps.length * rollout.everySeconds) / 30)
       throw new Violation("rollout does not advance", rollout.release.id);
     await step.world.pass(61_000);
@@ -415,8 +525,8 @@ type ReleaseEvent = {
   details: { outcome?: string; from?: { yanked?: boolean }; to?: { yanked?: boolean } };
 };
 
-/** What the audit trail says of releases. */
+/** What the audit trail says of releases and their rollouts. */
 const readEvents = ({ world }: Step) =>
   world.context.db.$queryRaw<
     ReleaseEvent[]
-  >`SELECT "type", "target", "details" FROM "AuditEvent" WHERE "target" LIKE 'release:%'`;
+  >`SELECT "type", "target", "details" FROM "AuditEvent" WHERE "target" LIKE 'release:%' OR "target" LIKE 'rollout:%'`;

@@ -24,9 +24,37 @@ async function checkForUpdates(step: Step, product: Product, client: Client, isD
   if (offered && !release)
     throw new Violation("unknown release is offered", `${offered.version} on ${offered.channel}`);
   product.sawOffer(client, release ?? null, step.nowMs);
+  if (step.random.chance(0.3)) await readFeed(step, product, channel);
   if (!isDownloaded || !release) return;
   const { pathname, search } = new URL(offered.artifact.url);
   await download(step, release, changes, pathname + search);
+}
+
+/** What updaters, and links that stay the same, ask for: each names a version and a platform, or is the file that does. */
+const FEEDS = ["latest.yml", "latest-mac.yml", "RELEASES.json", "latest/windows-x64.exe", "latest/macos-universal.zip"];
+const OFFERED = /\b(1\.\d+\.0)[ /](windows-x64|macos-universal)\b/g;
+
+/** A feed has nothing that nobody may be offered. */
+async function readFeed(step: Step, product: Product, channel: string): Promise<void> {
+  const { changes } = product;
+  const file = step.random.pick(FEEDS);
+  const mayBeGone = () => product.isBusy || product.changes !== changes;
+  const path = `/api/updates/${product.name}/${channel}/${file}`;
+  const { outcome, body } = await step.send(`read ${file} of ${product.name}`, "GET", path, {}, mayBeGone);
+  if (outcome !== "done" || mayBeGone()) return;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  for (const [, version, platform] of text.matchAll(OFFERED)) {
+    const isOffered = product.releases.some(
+      (one) =>
+        one.version === version &&
+        one.platform === platform &&
+        (one.channel === "stable" || one.channel === channel) &&
+        one.canBeOffered() &&
+        one.percentages(step.nowMs).some((percentage) => percentage > 0),
+    );
+    if (!isOffered)
+      throw new Violation("yanked release is offered", `${version} for ${platform} by ${channel}/${file}`);
+  }
 }
 
 /** `changes`: those of the product when the release was there. The file goes with it, before all processes know that. */
@@ -46,16 +74,18 @@ function sawFile(release: Release, outcome: string, body: unknown): void {
   // The link goes on working while the build is on another channel.
   if (!release.product.releases.some((one) => one.isSameBuild(release) && one.canBeOffered()))
     throw new Violation("file of a withdrawn release is served", release.id);
-  const sha256 = createHash("sha256").update(String(body)).digest("hex");
+  const sha256 = hashOf(body);
   if (sha256 !== release.sha256)
     throw new Violation("file is not what was published", `${release.id}: ${sha256} ${String(body).slice(0, 80)}`);
 }
 
+export const fileUrl = ({ product, channel, version, platform, fileName }: Release) =>
+  `/api/updates/${product.name}/${channel}/${version}/${platform}/${fileName}`;
+export const hashOf = (body: unknown) => createHash("sha256").update(String(body)).digest("hex");
+
 /** The file of a release, by the link that feeds have. */
 async function downloadRelease(step: Step, release: Release): Promise<void> {
-  const { product, channel, version, platform, fileName } = release;
-  const path = `/api/updates/${product.name}/${channel}/${version}/${platform}/${fileName}`;
-  await download(step, release, product.changes, path);
+  await download(step, release, release.product.changes, fileUrl(release));
 }
 
 /** All that clients get now. */
@@ -64,6 +94,27 @@ export async function checkUpdates(step: Step, product: Product): Promise<void> 
     for (const channel of ["stable", "beta"])
       for (const id of CLIENTS.slice(0, 3)) await checkForUpdates(step, product, { id, platform, channel }, false);
   for (const release of product.releases) await downloadRelease(step, release);
+}
+
+const MAX_REPORTS = 40;
+
+/** What clients have reported is stored within a minute, unless the process has ended before. */
+export async function checkReports({ model, world }: Step): Promise<void> {
+  const { sent, acknowledged } = model.catalog.reports;
+  const read = async () => {
+    const [row] = await world.context.db.$queryRaw<{ count: number }[]>`
+      SELECT COALESCE(sum("reports"), 0)::int AS count FROM "UpdateReportCount"`;
+    return row?.count ?? 0;
+  };
+  let count = await read();
+  for (let minutes = 0; minutes < 3 && count < acknowledged; minutes++) {
+    await world.pass(61_000);
+    count = await read();
+  }
+  const isLost = count < acknowledged && model.crashes.count === 0 && model.followMs === 0;
+  // A statement that has failed may have been applied.
+  if (isLost || (count > sent && world.faults === 0))
+    throw new Violation("update reports differ", `${count}, of ${acknowledged} to ${sent}`);
 }
 
 export const updateOperations: Operation[] = [
@@ -80,6 +131,27 @@ export const updateOperations: Operation[] = [
         { id, platform, channel: random.pick(["stable", "beta"]) },
         random.chance(0.3),
       );
+    },
+  },
+  {
+    name: "report an update",
+    weight: 0.5,
+    start: (step) => {
+      const { random, model } = step;
+      const { reports, products } = model.catalog;
+      const product = random.pick(products);
+      const release = random.pick(product.releases);
+      // More of them may halt a rollout.
+      if (!release || reports.sent === MAX_REPORTS) return null;
+      return (async () => {
+        reports.sent += 1;
+        const [platform, architecture] = release.platform.split("-");
+        const outcome = random.pick(["installed", "installed", "failed", "rolled_back"]);
+        const from = random.pick(product.releases)?.version;
+        const json = { version: release.version, from, outcome, platform, architecture };
+        const answer = await step.send("report an update", "POST", `/api/updates/${product.name}/report`, { json });
+        if (answer.outcome === "done") reports.acknowledged += 1;
+      })();
     },
   },
   {
