@@ -4,7 +4,7 @@ import { Instances, type Server } from "./instances";
 import { machine } from "./machine";
 import { Violation } from "./model/fact";
 import { Model } from "./model/model";
-import { checkAll, checkLater, domains, finishAll, look, readEmails, setUp } from "./operations/all";
+import { checkAll, checkExpired, checkLater, domains, finishAll, look, readEmails, setUp } from "./operations/all";
 import { type Operation, Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
 import { type Port, World } from "./world";
@@ -61,6 +61,8 @@ type Plan = {
   laterDays: number;
 };
 
+/** After it no session is live, although each is used until then as often as keeps it from being idle. */
+const MAX_LATER_DAYS = 100;
 /** How much less often a seed that is about some domains does what is of others. */
 const OUT_OF_FOCUS = 0.1;
 
@@ -81,7 +83,7 @@ function planOf(random: Random): Plan {
     diskChance: random.pick([0, 0, 0, 0.02]),
     clockChance: random.pick([0, 0, 0, 0.02]),
     longestSeconds: random.pick([600, 600, 7_200]),
-    laterDays: random.pick([0, 0, 1, 100]),
+    laterDays: random.pick([0, 0, 0, 0, 1, 10, 40, MAX_LATER_DAYS]),
   };
 }
 
@@ -357,9 +359,14 @@ class Run {
   async #later(random: Random): Promise<void> {
     const { laterDays } = this.#plan;
     if (laterDays === 0 || this.#world.followMs > 0) return; // a database server has its own clock
-    machine.setClock(laterDays * DAY_MS);
     this.hasJumped = true;
-    this.note(`${laterDays} days pass`);
+    const jumps = laterDays === MAX_LATER_DAYS ? [25, 50, 75, laterDays] : [laterDays];
+    for (const [i, days] of jumps.entries()) {
+      machine.setClock(days * DAY_MS);
+      this.note(`${days} days pass`);
+      const idleDays = days - (jumps[i - 1] ?? 0);
+      await this.#run(random, () => checkExpired(this.#newStep(random), { days, idleDays }));
+    }
     for (let hours = 0; hours < 3; hours++) {
       await this.#world.pass(HOUR_MS);
       await this.#proceed(random, Number.POSITIVE_INFINITY);

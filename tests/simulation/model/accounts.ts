@@ -44,6 +44,9 @@ export type CodeKind =
 
 /** A link in an email, a code of the authorization server, or the first half of a sign-in. */
 export class Code extends Usable {
+  /** When its email arrived. */
+  arrivedAtMs = 0;
+
   constructor(
     kind: CodeKind,
     readonly account: Account,
@@ -84,7 +87,13 @@ export class Account {
   mutedFromMs = Number.POSITIVE_INFINITY;
   readonly purchases: Purchase[] = [];
   readonly grants: Grant[] = [];
+  /** What its owner's acknowledged changes have to leave in the audit trail, by type. */
+  readonly events = new Map<string, { acknowledged: number; unknown: number }>();
   emails = 1;
+  /** When its email was last changed, at the earliest. */
+  emailSinceMs = 0;
+  /** Whether a request that undoes a change of it was ever sent. */
+  mayBeUndone = false;
   /** When it asked for the email that has not arrived. */
   askedAtMs: number | null = null;
   /** How many have arrived. */

@@ -59,6 +59,8 @@ export class Usable {
   readonly works: Fact<boolean>;
   /** Virtual time after which it does not work. */
   expiresAtMs = Number.POSITIVE_INFINITY;
+  /** When it was added, at the earliest. */
+  sinceMs = 0;
   /** Of two that have ended, the later one has the higher number. */
   ending = 0;
 

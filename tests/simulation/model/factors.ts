@@ -5,6 +5,8 @@ export class AuthenticatorApp {
   /** The newest time step of which a code was used, and of which one may have been. */
   used = 0;
   mayBeUsed = 0;
+  /** When it was confirmed, at the earliest. */
+  sinceMs = 0;
 
   constructor(readonly secret: string) {}
 }
@@ -31,5 +33,8 @@ class Credential<Key> extends Usable {
   }
 }
 
-export class Passkey extends Credential<PasskeyAuthenticator> {}
+export class Passkey extends Credential<PasskeyAuthenticator> {
+  /** The counter of the newest assertion that was accepted; 0: it has none. */
+  counter = 0;
+}
 export class Identity extends Credential<string> {}

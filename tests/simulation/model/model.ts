@@ -1,5 +1,5 @@
 import { Account } from "./accounts";
-import { Violation } from "./fact";
+import { type Usable, Violation } from "./fact";
 import type { ApiKey } from "./operators";
 import type { Message } from "./push";
 import { Catalog } from "./releases";
@@ -7,8 +7,13 @@ import type { Endpoint } from "./webhooks";
 
 /** Half of the life of a link that sets a password: after that its email may be discarded. */
 const MAX_EMAIL_AGE_MS = 15 * 60_000;
+/** Less than what any notice is worth sending. */
+const MAX_NOTICE_AGE_MS = 86_400_000;
 /** What an operator's acknowledged changes have to leave in the audit trail. */
 type Audited = { acknowledged: number; unknown: number };
+
+/** It is not sent if it is about something that does not work any more. */
+type OwedEmail = { subject: string; after: number; atMs: number; about: Usable | null };
 
 /** What was acknowledged, and what may have happened. It has no I/O. */
 export class Model {
@@ -21,7 +26,7 @@ export class Model {
   /** What has arrived, by its id: the faults when it was claimed and sent, or null if the sender may not know that it has arrived. */
   readonly arrivals = new Map<string, number | null>();
   /** Emails that were queued with an acknowledged change: which were before it does not count. */
-  readonly owedEmails: { account: Account; to: string; subject: string; after: number; atMs: number }[] = [];
+  readonly owedEmails: (OwedEmail & { account: Account; to: string })[] = [];
   /** Of the endpoint that gets all events: those that were received, by their ids. */
   readonly received = new Map<string, { type: string; data: Record<string, unknown>; count: number }>();
   readonly messages: Message[] = [];
@@ -49,8 +54,9 @@ export class Model {
 
   /** Emails that were asked for, and need not have expired, have arrived. */
   checkEmails(arrived: readonly { to: string; subject: string }[], calmFromMs: number): void {
-    for (const { account, to, subject, after, atMs } of this.owedEmails) {
-      const isNeeded = account.exists.is(true) && account.email.is(to) && calmFromMs - atMs < MAX_EMAIL_AGE_MS;
+    for (const { account, to, subject, after, atMs, about } of this.owedEmails) {
+      const isRead = account.exists.is(true) && account.email.is(to);
+      const isNeeded = isRead && calmFromMs - atMs < MAX_NOTICE_AGE_MS && (about?.works.is(true) ?? true);
       if (isNeeded && !arrived.slice(after).some((email) => email.to === to && email.subject === subject))
         throw new Violation("email is not sent", `${account.name}: ${subject}`);
     }

@@ -1,4 +1,4 @@
-import type { Account, Session } from "../model/accounts";
+import type { Account, Code, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
 import { addChallenge, prove, signedIn } from "./factors";
 import {
@@ -67,12 +67,14 @@ async function changePassword(step: Step, session: Session): Promise<void> {
   const own = account.devices.filter((device) => device.session === session);
   const ownBefore = own.map(({ works }) => works.possible);
   account.mayEndAccess();
+  const record = step.willRecord(account, "password_changed");
   const keep = session.mayBeSucceeded();
   const answer = await step.send(`change the password of ${account.name}`, "POST", "/api/auth/password/change", {
     token: session.token,
     json: { ...json, newPassword: next },
   });
   saw(answer);
+  record([answer]);
   restore(answer);
   if (answer.outcome === "refused") keep();
   if (answer.outcome !== "done") return;
@@ -88,6 +90,76 @@ async function changePassword(step: Step, session: Session): Promise<void> {
     device.session = successor;
     device.works.restore(ownBefore[i] ?? []);
   }
+}
+
+const isOfEmail =
+  ({ email }: Account) =>
+  ({ detail }: Code) =>
+    email.canBe(detail);
+
+/** A stranger who is signed in does not get the email of another account. */
+async function confirmForAnother(step: Step, { account, text }: Code): Promise<void> {
+  const others = step.model.accounts.filter((other) => other !== account && isThere(other));
+  const stranger = step.random.pick(others.flatMap(({ liveSessions }) => liveSessions.filter(({ cookie }) => !cookie)));
+  if (!stranger) return;
+  const label = `change the email of ${account.name} as ${stranger.account.name}`;
+  const sent = { token: stranger.token, json: { token: text } };
+  const { outcome } = await step.send(label, "POST", "/api/auth/email/change/confirm", sent);
+  if (outcome === "done") throw new Violation("link works for another", account.name);
+}
+
+export async function askToChangeEmail(step: Step, session: Session): Promise<void> {
+  const { account, token } = session;
+  const { json, saw } = await prove(step, session);
+  const email = account.emailNumber(account.emails++);
+  const links = account.codesOf("email link");
+  const restore = step.remember(links);
+  for (const link of links) link.mayEnd();
+  // An earlier notice may have undone the change by the time that this one is sent.
+  const isNoticed = account.isVerified.is(true) && !account.codesOf("undo link").some(isOfEmail(account));
+  const notice = step.willEmail(account, "Change of your email address");
+  const record = step.willRecord(account, "email_change_requested");
+  const answer = await step.send(`ask to change the email of ${account.name}`, "POST", "/api/auth/email/change", {
+    token,
+    json: { ...json, email },
+  });
+  saw(answer);
+  record([answer]);
+  restore(answer);
+  if (answer.outcome !== "done") return;
+  for (const link of links) link.end();
+  if (isNoticed) notice();
+}
+
+export async function changeEmail(step: Step, account: Account): Promise<void> {
+  const session: Session | undefined = step.random.pick(account.liveSessions);
+  const link: Code | undefined = step.random.pick(account.codesOf("email link").slice(-3));
+  if (!session || session.cookie || !link) return;
+  if (step.random.chance(0.15)) return confirmForAnother(step, link);
+  const sentAtMs = step.nowMs;
+  const before = account.email.possible;
+  if (link.works.canBe(true)) account.email.maySet(link.detail);
+  const restore = step.remember([], account.isVerified);
+  account.isVerified.maySet(true);
+  for (const code of account.codes) if (/ link$/.test(code.kind)) code.mayEnd();
+  account.askedAtMs = null;
+  const email = step.willEmail(account, "Your email address was changed");
+  const record = step.willRecord(account, "email_changed");
+  const answer = await step.send(`change the email of ${account.name}`, "POST", "/api/auth/email/change/confirm", {
+    token: session.token,
+    json: { token: link.text },
+  });
+  record([answer]);
+  restore(answer);
+  if (answer.outcome === "done") {
+    link.saw(true, { isOnce: true });
+    account.exists.set(true);
+    account.isVerified.set(true);
+    account.email.set(link.detail);
+    account.emailSinceMs = sentAtMs;
+    email();
+    account.endLinks();
+  } else if (answer.outcome === "refused" && !before.includes(link.detail)) account.email.rule(link.detail, false);
 }
 
 export const accountOperations: Operation[] = [
@@ -187,6 +259,7 @@ export const accountOperations: Operation[] = [
         account.mayEndAccess();
         takenOver = account.mayTakeOver();
       }
+      const record = step.willRecord(account, "password_reset");
       const results = await Promise.all(
         passwords.map((password) =>
           step.send(`reset the password of ${account.name}`, "POST", "/api/auth/reset/confirm", {
@@ -194,6 +267,7 @@ export const accountOperations: Operation[] = [
           }),
         ),
       );
+      record(results);
       const done = results.findIndex(({ outcome }) => outcome === "done");
       if (results.filter(({ outcome }) => outcome === "done").length > 1)
         throw new Violation("link works twice", account.name);
@@ -213,55 +287,12 @@ export const accountOperations: Operation[] = [
       }
     },
   ),
-  onSession(
-    "ask to change the email",
-    1,
-    () => true,
-    async (step, session) => {
-      const { account, token } = session;
-      const { json, saw } = await prove(step, session);
-      const email = account.emailNumber(account.emails++);
-      const links = account.codesOf("email link");
-      const restore = step.remember(links);
-      for (const link of links) link.mayEnd();
-      const answer = await step.send(`ask to change the email of ${account.name}`, "POST", "/api/auth/email/change", {
-        token,
-        json: { ...json, email },
-      });
-      saw(answer);
-      restore(answer);
-      if (answer.outcome === "done") for (const link of links) link.end();
-    },
-  ),
+  onSession("ask to change the email", 1, () => true, askToChangeEmail),
   onAccount(
     "change the email",
     2,
     (account) => hasSession(account) && account.codesOf("email link").length > 0,
-    async (step, account) => {
-      const session = step.random.pick(account.liveSessions);
-      if (session.cookie) return;
-      const link = step.random.pick(account.codesOf("email link").slice(-3));
-      const before = account.email.possible;
-      if (link.works.canBe(true)) account.email.maySet(link.detail);
-      const restore = step.remember([], account.isVerified);
-      account.isVerified.maySet(true);
-      for (const code of account.codes) if (/ link$/.test(code.kind)) code.mayEnd();
-      account.askedAtMs = null;
-      const email = step.willEmail(account, "Your email address was changed");
-      const answer = await step.send(`change the email of ${account.name}`, "POST", "/api/auth/email/change/confirm", {
-        token: session.token,
-        json: { token: link.text },
-      });
-      restore(answer);
-      if (answer.outcome === "done") {
-        link.saw(true, { isOnce: true });
-        account.exists.set(true);
-        account.isVerified.set(true);
-        account.email.set(link.detail);
-        email();
-        account.endLinks();
-      } else if (answer.outcome === "refused" && !before.includes(link.detail)) account.email.rule(link.detail, false);
-    },
+    changeEmail,
   ),
   onSession(
     "export",
@@ -269,12 +300,21 @@ export const accountOperations: Operation[] = [
     () => true,
     async (step, session) => {
       const { account, token } = session;
+      const record = step.willRecord(account, "exported");
       const answer = await step.send(`export ${account.name}`, "GET", "/api/auth/account/export", { token });
+      record([answer]);
       if (answer.outcome === "unknown") return;
       if (!sawSession(session, answer) || answer.outcome !== "done") return;
       if (!account.email.canBe(answer.body.account.email))
         throw new Violation("export of another account", account.name);
       account.email.set(answer.body.account.email);
+      const text = JSON.stringify(answer.body);
+      for (const other of step.model.accounts) {
+        if (other === account || !other.exists.is(true)) continue;
+        const ids = [...other.sessions, ...other.passkeys].flatMap(({ id }) => id ?? []);
+        if ([`person-${other.number}-`, ...ids].some((one) => text.includes(one)))
+          throw new Violation("export of another account", `${account.name} sees ${other.name}`);
+      }
     },
   ),
   onSession(
@@ -287,11 +327,16 @@ export const accountOperations: Operation[] = [
       const restore = step.remember(account.access, account.exists);
       account.exists.maySet(false);
       account.mayEndAccess();
+      const passwords = account.password.possible;
       const sent = { token, json: { ...json, confirm: "DELETE" } };
+      const record = step.willRecord(account, "account_deleted");
       const answer = await step.send(`delete ${account.name}`, "POST", "/api/auth/account/delete", sent);
       saw(answer);
+      record([answer]);
       restore(answer);
       if (answer.outcome !== "done") return;
+      if (!passwords.includes(null) && !passwords.includes(json.password ?? null))
+        throw new Violation("step-up is skipped", account.name);
       account.remove();
       account.mustBeTold = true;
     },

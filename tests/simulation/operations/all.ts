@@ -5,7 +5,7 @@ import type { Model } from "../model/model";
 import type { World } from "../world";
 import { accountOperations, logIn, logInWrongly, seeSession } from "./accounts";
 import { billingOperations, deliverRest, seePurchases, seeStatus } from "./billing";
-import { codeOperations, exchangeForm } from "./codes";
+import { codeOperations, exchangeForm, sawReplay } from "./codes";
 import { completeSignIn, factorOperations, seeFactors } from "./factors";
 import { followLink, LINKS, linkOperations } from "./links";
 import { newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
@@ -33,9 +33,14 @@ const MINUTE_MS = 60_000;
 const DELETED = /account was deleted/;
 /** How long a link that sets a password works after its email was made. */
 const RESET_LINK_MS = 30 * 60_000;
-/** The longest life of a session, and of any code or link. */
+/** The longest life of a session. */
 const MAX_SESSION_DAYS = 90;
-const MAX_CODE_DAYS = 8;
+/** How long a session of a browser and one of an app last without use. */
+const [COOKIE_IDLE_DAYS, TOKEN_IDLE_DAYS] = [7, 30];
+/** How long a link works at most after its email has arrived, if that is more than a day. */
+const LINK_DAYS: Partial<Record<string, number>> = { "undo link": 8, "not-me link": 30 };
+const DAY_MS = 86_400_000;
+const MAX_SESSIONS = 20;
 
 /** What an operator sets up before anything happens. */
 export async function setUp(step: Step): Promise<void> {
@@ -78,24 +83,49 @@ export function readEmails(
       }
       if (reset && !account.codes.some(({ text }) => text === reset)) {
         for (const code of account.codesOf("reset link")) code.mayEnd();
-        account.addCode("reset link", reset, email.to);
+        account.addCode("reset link", reset, email.to).arrivedAtMs = nowMs;
       }
       for (const [kind, pattern] of LINKS) {
         const [, token] = pattern.exec(email.text) ?? [];
-        if (token && !account.codes.some(({ text }) => text === token)) account.addCode(kind, token, email.to);
+        if (!token || account.codes.some(({ text }) => text === token)) continue;
+        const sinceMs = account.email.is(email.to) ? account.emailSinceMs : 0;
+        Object.assign(account.addCode(kind, token, email.to), { sinceMs, arrivedAtMs: nowMs });
       }
-      if (change && !account.codes.some(({ text }) => text === change)) account.addCode("email link", change, email.to);
+      if (change && !account.codes.some(({ text }) => text === change))
+        account.addCode("email link", change, email.to).arrivedAtMs = nowMs;
       for (const code of account.codes) if (code.text === reset) code.expiresAtMs = nowMs + RESET_LINK_MS;
     }
   }
   return outbox.length;
 }
 
+/** Each change of an owner is in the audit trail once. */
+async function seeEvents(step: Step, { id, name, events }: Account): Promise<void> {
+  const target = `/api/admin/audit?limit=100&actor=account&account=${id}`;
+  const { body } = await step.send(`see the audit trail of ${name}`, "GET", target, { operator: "sim" });
+  if (body.nextCursor !== null) return;
+  for (const [type, { acknowledged, unknown }] of events) {
+    const count = body.events.filter((event: { type: string }) => event.type === type).length;
+    const text = `${type} of ${name}: ${count}, of ${acknowledged} changes`;
+    if (count < acknowledged) throw new Violation("audit event is missing", text);
+    if (count > acknowledged + unknown) throw new Violation("audit event without a change", text);
+  }
+}
+
+/** More often than sessions may be live. */
+async function signInOften(step: Step, account: Account): Promise<void> {
+  const [password] = account.password.possible;
+  for (let i = 0; password && i <= MAX_SESSIONS && account.app.is(null); i++) await logIn(step, account, password);
+}
+
 /** After all faults have ceased: everything that was acknowledged is there, and nothing that was refused or ended. */
 export async function checkAll(step: Step): Promise<void> {
   const { model, world } = step;
   for (const account of model.accounts.filter(({ isUnclear }) => !isUnclear)) {
+    if (step.random.chance(0.02)) await signInOften(step, account);
     for (const session of account.sessions) await seeSession(step, session);
+    const { length } = account.sessions.filter(({ works }) => works.is(true));
+    if (length > MAX_SESSIONS) throw new Violation("too many sessions are live", `${account.name}: ${length}`);
     const [session] = account.liveSessions.filter(({ cookie }) => cookie === null);
     if (session) await seeFactors(step, session);
     for (const passkey of account.passkeys) await signInWithPasskey(step, account, passkey);
@@ -105,6 +135,7 @@ export async function checkAll(step: Step): Promise<void> {
     await seeStatus(step, account);
     await seePurchases(step, account);
     if (account.devices.length > 0) await seeDevices(step, account);
+    if (account.id !== null) await seeEvents(step, account);
   }
   for (const account of model.accounts) for (const code of lastEnded(account.codes, 4)) await seeEndedCode(step, code);
   for (const key of model.keys) await seeKey(step, key);
@@ -128,12 +159,30 @@ async function checkDeleted({ model, world }: Step): Promise<void> {
   if (row) throw new Violation("deleted account leaves data", row);
 }
 
-/** So many days after all of it: what expires works no more and is removed, and what is kept is there. */
-export async function checkLater(step: Step, days: number): Promise<void> {
-  for (const { sessions, devices, codes } of step.model.accounts) {
-    if (days > MAX_SESSION_DAYS) for (const one of [...sessions, ...devices]) one.end();
-    for (const code of codes) days > MAX_CODE_DAYS ? code.end() : code.mayEnd();
+/**
+ * Right after so many days, of which so many were without a request, and before anything is removed: what has expired does
+ * not work, and a session that has not does.
+ */
+export async function checkExpired(step: Step, { days, idleDays }: { days: number; idleDays: number }): Promise<void> {
+  for (const account of step.model.accounts.filter(({ isUnclear }) => !isUnclear)) {
+    for (const session of account.sessions) {
+      if (days <= MAX_SESSION_DAYS && idleDays <= (session.cookie ? COOKIE_IDLE_DAYS : TOKEN_IDLE_DAYS)) continue;
+      session.end();
+      session.mayHaveSuccessor = true; // its devices may stay
+    }
+    for (const code of account.codes) {
+      const isOver = step.nowMs > code.arrivedAtMs + (LINK_DAYS[code.kind] ?? 1) * DAY_MS;
+      isOver ? code.end() : code.mayEnd();
+    }
+    const links = LINKS.flatMap(([kind]) => lastEnded(account.codesOf(kind), 1));
+    for (const code of new Set([...links, ...lastEnded(account.codes, 4)])) await seeEndedCode(step, code);
+    for (const session of account.sessions) await seeSession(step, session);
   }
+}
+
+/** Some hours after `checkExpired`: what has expired is removed, and what is kept is there. */
+export async function checkLater(step: Step, days: number): Promise<void> {
+  if (days > MAX_SESSION_DAYS) for (const { devices } of step.model.accounts) for (const one of devices) one.end();
   await checkAll(step);
   const [table] = await step.world.expiredTables();
   if (table) throw new Violation("expired data is kept", table);
@@ -168,8 +217,7 @@ async function seeEndedCode(step: Step, code: Code): Promise<void> {
         ? await step.send(label, "POST", "/api/auth/email/change/confirm", { json: { token: text }, token })
         : await step.send(label, "POST", "/api/auth/oauth/token", { form: exchangeForm(kind, text) });
   if (answer.outcome === "done") code.saw(true);
-  // Whoever presents an authorization code again ends what it was exchanged for.
-  for (const session of account.sessions) if (session.codeText === text) account.mayEndSession(session);
+  if (kind === "authorization code") sawReplay(step, code, [answer], { couldWork: false, sessions: account.sessions });
 }
 
 /** Each event was recorded once, and delivered. */

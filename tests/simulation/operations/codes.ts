@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Account, Session } from "../model/accounts";
+import type { Account, Code, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
+import type { Answer } from "../world";
 import { hasSession, type Operation, onAccount, type Step } from "./operation";
 
 const REDIRECT_URI = "com.example.sim:/callback";
@@ -23,12 +24,32 @@ export const exchangeForm = (kind: string, code: string): Record<string, string>
         code_verifier: VERIFIER,
       };
 
+/** Each with one member that is not of the request that was allowed. */
+const WRONG_PROOFS = [{ code_verifier: `${VERIFIER}x` }, { redirect_uri: "com.example.sim:/other" }];
+/** How long a used code is known to have been one, at least. */
+const USED_CODE_MS = 20 * 3_600_000;
+
+/** Whoever presents an authorization code again ends the session that it was exchanged for. */
+export function sawReplay(
+  step: Step,
+  { account, text, expiresAtMs }: Code,
+  answers: readonly Answer[],
+  { couldWork, sessions }: { couldWork: boolean; sessions: readonly Session[] },
+): void {
+  const isRefused = answers.every(({ body }) => body?.error === "invalid_grant");
+  const isSure = !couldWork && isRefused && step.nowMs < expiresAtMs + USED_CODE_MS && !step.isDisturbed();
+  for (const session of sessions)
+    if (session.codeText === text) isSure ? account.endSession(session) : account.mayEndSession(session);
+}
+
 /** Exchanges a code once, or twice at the same time. A code works once, and not after what has allowed it has ended. */
 async function exchange(step: Step, account: Account, kind: "authorization code" | "device code"): Promise<void> {
   const { random } = step;
   const code = random.pick(account.codesOf(kind).slice(-3));
-  const form = exchangeForm(kind, code.text);
   const couldWork = code.works.canBe(true);
+  const hasProof = kind === "device code" || !couldWork || random.chance(0.8);
+  const proof = hasProof ? null : random.pick(WRONG_PROOFS);
+  const form = { ...exchangeForm(kind, code.text), ...proof };
   const sentAtMs = step.nowMs;
   const sessions = [...account.sessions];
   code.mayEnd();
@@ -40,13 +61,14 @@ async function exchange(step: Step, account: Account, kind: "authorization code"
   if (first) {
     if (!couldWork) throw new Violation(`ended ${kind} works`, account.name);
     if (sentAtMs > code.expiresAtMs) throw new Violation(`expired ${kind} works`, account.name);
+    if (proof) throw new Violation("authorization code works without its proof", account.name);
     code.end();
     const session = account.addSession(first.body.access_token);
     session.codeText = code.text;
     // Whoever presents an authorization code again ends what it was exchanged for.
     if (answers.length > 1 && kind === "authorization code") account.mayEndSession(session);
   } else if (kind === "authorization code") {
-    for (const session of sessions) if (session.codeText === code.text) account.mayEndSession(session);
+    sawReplay(step, code, answers, { couldWork, sessions });
     if (answers.every(({ body }) => body?.error === "invalid_grant")) code.end();
   }
 }
@@ -87,11 +109,15 @@ export const codeOperations: Operation[] = [
     const started = await step.send(label, "POST", "/api/auth/oauth/device", { form: { client_id: "cli" } });
     if (started.outcome !== "done") return;
     const startedAtMs = step.nowMs;
-    const answer = await step.send(`allow a device of ${account.name}`, "POST", "/forms/device", {
-      form: { user_code: started.body.user_code, decision: "allow" },
-      cookie: session.cookie ?? "",
-      headers: { origin: step.world.origin },
-    });
+    const decision = step.random.chance(0.2) ? "deny" : "allow";
+    const decide = (label: string, { cookie }: Session, decided: string) =>
+      step.send(label, "POST", "/forms/device", {
+        form: { user_code: started.body.user_code, decision: decided },
+        cookie: cookie ?? "",
+        headers: { origin: step.world.origin },
+      });
+    const answer = await decide(`${decision} a device of ${account.name}`, session, decision);
+    const isDecided = /^\/device\?done=/.test(answer.headers.get("location") ?? "");
     const isAllowed = answer.headers.get("location") === "/device?done=allowed";
     if (isAllowed) session.saw(true);
     const code = account.addCode(
@@ -101,6 +127,13 @@ export const codeOperations: Operation[] = [
       isAllowed,
     );
     code.expiresAtMs = startedAtMs + 600_000;
+    if (decision === "deny") code.end();
+    const others = step.model.accounts.filter((other) => other !== account && hasBrowser(other)).flatMap(browsers);
+    const stranger = isDecided && step.random.chance(0.2) ? step.random.pick(others) : undefined;
+    if (!stranger) return;
+    const again = await decide(`allow a device of ${account.name} as ${stranger.account.name}`, stranger, "allow");
+    if (again.headers.get("location") === "/device?done=allowed")
+      throw new Violation("link works for another", account.name);
   }),
   onAccount(
     "exchange a device code",

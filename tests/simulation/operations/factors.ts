@@ -11,12 +11,22 @@ import {
   type Sent,
   type Step,
   sawSession,
+  WRONG_PASSWORD,
 } from "./operation";
 import { change } from "./operators";
 
 const PERIOD_MS = 30_000;
+/** The time steps after which a code is old, whatever the clocks say. */
+const OLD_STEPS = 4;
+const ENROLLMENT_MS = 10 * 60_000;
 const MAX_AGE_MS = 10 * 60_000;
 const CHALLENGE_MS = 10 * 60_000;
+/** How much the clocks of two processes differ at most. */
+const CLOCKS_MS = 10_000;
+
+/** What the owner's emails are about. */
+export const FACTOR_ADDED = "New sign-in method added";
+export const FACTOR_REMOVED = "Sign-in method removed";
 
 /** What is sent as a proof, and what to call when it was accepted or refused. */
 type Proof = { json: Record<string, unknown>; saw: (isAccepted: boolean) => void };
@@ -28,13 +38,16 @@ const codeOf = ({ secret }: AuthenticatorApp, counter: number) =>
 /** A code of an authenticator app, sometimes one that was used before. */
 function appCode(step: Step, account: Account, app: AuthenticatorApp): Proof {
   const { random } = step;
-  const counter = random.chance(0.2) ? app.used : counterOf(step.nowMs) + random.pick([0, 0, 1]);
+  const isOld = random.chance(0.1);
+  const now = counterOf(step.nowMs);
+  const counter = isOld ? now - OLD_STEPS : random.chance(0.2) ? app.used : now + random.pick([0, 0, 1]);
   const isUsed = counter <= app.used;
-  const isNew = counter > app.mayBeUsed;
+  const isNew = counter > app.mayBeUsed && !isOld;
   app.mayBeUsed = Math.max(app.mayBeUsed, counter);
   return {
     json: { code: codeOf(app, counter) },
     saw: (isAccepted) => {
+      if (isAccepted && isOld) throw new Violation("old code of an app works", account.name);
       if (isAccepted && isUsed) throw new Violation("code of an app works twice", account.name);
       if (!isAccepted && isNew && account.app.is(app) && !step.isDisturbed())
         throw new Violation("code of an app is refused", account.name);
@@ -76,17 +89,20 @@ export async function prove(step: Step, session: Session, { hasBody = true, canB
   const { account } = session;
   const { random } = step;
   const factor = hasBody && random.chance(0.6) ? await secondFactor(step, account) : null;
-  const password = hasBody && random.chance(0.7) ? random.pick(account.password.possible) : null;
+  const right = hasBody && random.chance(0.7) ? random.pick(account.password.possible) : null;
+  const isWrong = !account.password.canBe(null) && right !== null && random.chance(0.15);
+  const password = isWrong ? WRONG_PASSWORD : right;
   const json = { ...factor?.json, ...(password !== null && { password }) };
   const needsFactor = !account.app.canBe(null);
   const isRecent = canBeRecent && step.nowMs - session.authenticatedAtMs < MAX_AGE_MS;
   const isAllowed =
-    (isRecent && (!needsFactor || session.hasTwoFactors)) || factor !== null || (password !== null && !needsFactor);
+    (isRecent && (!needsFactor || session.hasTwoFactors)) || factor !== null || (right !== null && !needsFactor);
   const isGiven = Object.keys(json).length > 0;
   if (isGiven) session.authenticatedAtMs = Number.POSITIVE_INFINITY;
   if (factor) session.hasTwoFactors = true;
   const saw = ({ outcome, body }: Pick<Sent, "outcome" | "body">) => {
     if (isGiven) session.authenticatedAtMs = step.nowMs;
+    if (outcome === "done" && isWrong) throw new Violation("wrong password works", account.name);
     if (outcome === "done" && !isAllowed && !step.isDisturbed())
       throw new Violation("step-up is skipped", account.name);
     if (outcome === "done" && needsFactor) factor?.saw(true);
@@ -94,6 +110,12 @@ export async function prove(step: Step, session: Session, { hasBody = true, canB
     if (errors.some(({ pointer, code }) => /ode$/.test(pointer) && code === "incorrect")) factor?.saw(false);
   };
   return { json, saw };
+}
+
+/** The owner has removed a way to sign in: there is another one. */
+export function checkWaysIn({ password, passkeys, identities, name }: Account): void {
+  const isLeft = !password.is(null) || [...passkeys, ...identities].some(({ works }) => works.canBe(true));
+  if (!isLeft) throw new Violation("last way to sign in is removed", name);
 }
 
 /** The session of an answer to a sign-in. */
@@ -117,6 +139,7 @@ export function addChallenge(step: Step, account: Account, text: string): void {
 export async function completeSignIn(step: Step, challenge: Code): Promise<void> {
   const { account, text, works } = challenge;
   const { random, world } = step;
+  if (random.chance(0.05)) await new Promise((resolve) => setTimeout(resolve, CHALLENGE_MS + CLOCKS_MS + 1_000));
   const proof = await secondFactor(step, account);
   if (!proof) return;
   const other = random.chance(0.4) ? random.pick([proof, await secondFactor(step, account)]) : null;
@@ -129,12 +152,15 @@ export async function completeSignIn(step: Step, challenge: Code): Promise<void>
       json: browser ? json : { challenge: text, ...json },
     });
   const proofs = other ? [proof, other] : [proof];
+  const sentAtMs = step.nowMs;
   const answers = await Promise.all(proofs.map(send));
   if (answers.filter(({ outcome }) => outcome === "done").length > 1)
     throw new Violation("sign-in challenge works twice", account.name);
   for (const [i, answer] of answers.entries()) {
     if (answer.outcome !== "done") continue;
     if (!couldWork) throw new Violation("ended sign-in challenge works", account.name);
+    if (sentAtMs > challenge.expiresAtMs + CLOCKS_MS)
+      throw new Violation("expired sign-in challenge works", account.name);
     challenge.end();
     proofs[i]?.saw(true);
     signedIn(step, account, answer, true);
@@ -154,7 +180,7 @@ function sawApp({ app, name }: Account, isThere: boolean): void {
   app.rule(null, !isThere);
 }
 
-async function addApp(step: Step, session: Session): Promise<void> {
+export async function addApp(step: Step, session: Session): Promise<void> {
   const { account, token } = session;
   const { random } = step;
   const { json, saw } = await prove(step, session);
@@ -164,17 +190,25 @@ async function addApp(step: Step, session: Session): Promise<void> {
   if (started.outcome === "unknown" || !sawSession(session, started)) return;
   if (started.outcome === "done" || started.body?.code === "factor_exists") sawApp(account, started.outcome !== "done");
   if (started.outcome !== "done" || random.chance(0.1)) return;
+  const isLate = random.chance(0.08);
+  if (isLate) await new Promise((resolve) => setTimeout(resolve, ENROLLMENT_MS + CLOCKS_MS + 1_000));
   const app = new AuthenticatorApp(started.body.secret);
   app.mayBeUsed = counterOf(step.nowMs);
+  app.sinceMs = step.nowMs;
   account.app.maySet(app);
   Object.assign(session, { authenticatedAtMs: Number.POSITIVE_INFINITY, hasTwoFactors: true });
   const confirmation = { id: started.body.id, code: codeOf(app, app.mayBeUsed) };
+  const email = step.willEmail(account, FACTOR_ADDED);
+  const record = step.willRecord(account, "totp_added");
   const confirm = () =>
     step.send(`confirm ${label}`, "POST", "/api/auth/factors/totp/confirm", { token, json: confirmation });
   const answers = await Promise.all(random.chance(0.3) ? [confirm(), confirm()] : [confirm()]);
+  record(answers);
   const done = answers.filter(({ outcome }) => outcome === "done");
   if (done.length > 1) throw new Violation("app is confirmed twice", account.name);
+  if (done[0] && isLate) throw new Violation("expired enrollment works", account.name);
   if (done[0]) {
+    email();
     account.app.set(app);
     app.used = app.mayBeUsed;
     session.authenticatedAtMs = step.nowMs;
@@ -188,11 +222,17 @@ async function removeApp(step: Step, session: Session): Promise<void> {
   const restore = step.remember(account.recoveryCodes, account.app);
   const wasThere = !account.app.canBe(null);
   account.mayLoseApp();
+  const email = step.willEmail(account, FACTOR_REMOVED);
+  const record = step.willRecord(account, "totp_removed");
   const label = `remove the app of ${account.name}`;
   const answer = await step.send(label, "DELETE", "/api/auth/factors/totp", { token, json });
   saw(answer);
+  record([answer]);
   restore(answer);
-  if (answer.outcome === "done") account.loseApp();
+  if (answer.outcome === "done") {
+    account.loseApp();
+    email();
+  }
   if (answer.outcome !== "refused") return;
   if (answer.body?.code === "not_found" && wasThere && !step.isDisturbed())
     throw new Violation("app is lost", account.name);
@@ -204,11 +244,15 @@ async function renewCodes(step: Step, session: Session): Promise<void> {
   const { json, saw } = await prove(step, session);
   const restore = step.remember(account.recoveryCodes);
   for (const code of account.recoveryCodes) code.mayEnd();
+  const email = step.willEmail(account, FACTOR_ADDED);
+  const record = step.willRecord(account, "recovery_codes_renewed");
   const label = `renew the recovery codes of ${account.name}`;
   const answer = await step.send(label, "POST", "/api/auth/factors/recovery-codes", { token, json });
   saw(answer);
+  record([answer]);
   restore(answer);
   if (answer.outcome === "done") {
+    email();
     for (const code of account.recoveryCodes) code.end();
     sawApp(account, true);
     const codes = answer.body.recoveryCodes.map((text: string) => new RecoveryCode(account, text));
@@ -258,6 +302,7 @@ export const factorOperations: Operation[] = [
     account.mayEndAccess();
     account.mayLoseApp();
     for (const passkey of account.passkeys) passkey.mayEnd();
+    const email = step.willEmail(account, FACTOR_REMOVED);
     const subject = `account=${account.id}`;
     step.model.willAudit("signed_out", subject);
     const path = `/api/admin/accounts/${account.id}/reset-factors`;
@@ -265,6 +310,7 @@ export const factorOperations: Operation[] = [
     const answer = await change(step, ["factors_reset", subject], label, ["POST", path, { json: {} }], () => true);
     restore(answer);
     if (answer.outcome !== "done") return;
+    email();
     account.endAccess();
     account.loseApp();
     for (const passkey of account.passkeys) passkey.end();

@@ -1,7 +1,20 @@
+import { machine } from "../machine";
 import type { Account, Code, CodeKind, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
-import { addChallenge } from "./factors";
-import { cookiesOf, isThere, type Operation, onAccount, type Step, WRONG_PASSWORD } from "./operation";
+import { askToChangeEmail, changeEmail } from "./accounts";
+import { addApp, addChallenge } from "./factors";
+import {
+  cookiesOf,
+  isThere,
+  newPassword,
+  type Operation,
+  onAccount,
+  onSession,
+  type Step,
+  WRONG_PASSWORD,
+} from "./operation";
+import { addPasskey } from "./passkeys";
+import { addProvider } from "./providers";
 
 /** The links in emails that work on a page by themselves. */
 export const LINKS: [kind: CodeKind, pattern: RegExp][] = [
@@ -10,6 +23,13 @@ export const LINKS: [kind: CodeKind, pattern: RegExp][] = [
   ["undo link", /\/email-change\/undo#token=([\w-]{43})/],
 ];
 
+/** How much the clock of one process may have been set back between two events, at most. */
+const CLOCK_MS = 1_000;
+/** An email that is sent at once has arrived. */
+const EMAIL_MS = 4_000;
+/** Less than the time for which a change can be undone. */
+const RESERVED_MS = 6 * 86_400_000;
+
 const browserOf = ({ liveSessions }: Account) => liveSessions.find(({ cookie }) => cookie !== null);
 
 /** Ends all sessions, for an owner who did not cause what an email reports. */
@@ -17,9 +37,11 @@ async function reportNotMe(step: Step, link: Code): Promise<void> {
   const { account, text } = link;
   const restore = step.remember(account.access);
   account.mayEndAccess();
+  const record = step.willRecord(account, "reported_not_me");
   const label = `report of ${account.name}`;
   const send = () => step.submit(label, "/forms/not-me", { token: text }, "/not-me?done");
   const answers = await Promise.all(step.random.chance(0.3) ? [send(), send()] : [send()]);
+  record(answers);
   const done = answers.filter(({ outcome }) => outcome === "done");
   if (done.length > 1) throw new Violation("link works twice", account.name);
   if (answers.every(({ outcome }) => outcome === "refused")) restore({ outcome: "refused" });
@@ -34,6 +56,11 @@ async function undoEmailChange(step: Step, link: Code): Promise<void> {
   const { account, text, detail } = link;
   const { email, password, app, isVerified } = account;
   const arrived = [...account.codes];
+  const isNew = ({ sinceMs }: { sinceMs: number }) => sinceMs > link.arrivedAtMs + step.model.followMs + CLOCK_MS;
+  const added = [...account.factors, ...account.codesOf("undo link")].filter(isNew);
+  const isAppNew = app.possible.every((one) => one === null || isNew(one));
+  account.emailSinceMs = 0;
+  account.mayBeUndone = true;
   const restore = step.remember([...account.access, ...account.factors], email, password, app, isVerified);
   account.mayEndAccess();
   account.mayLoseApp();
@@ -43,8 +70,10 @@ async function undoEmailChange(step: Step, link: Code): Promise<void> {
     password.maySet(null);
     isVerified.maySet(true);
   }
+  const record = step.willRecord(account, "email_change_undone");
   const label = `undo a change of the email of ${account.name}`;
   const answer = await step.submit(label, "/forms/undo-email-change", { token: text }, "/sign-in?done=email_restored");
+  record([answer]);
   restore(answer);
   if (answer.outcome !== "done") return;
   link.saw(true, { isOnce: true });
@@ -54,6 +83,8 @@ async function undoEmailChange(step: Step, link: Code): Promise<void> {
   isVerified.set(true);
   account.endAccess();
   account.endLinks(arrived);
+  for (const one of added) one.end();
+  if (isAppNew) account.loseApp();
 }
 
 /** Verifies the email: in a browser that is signed in, or with the password, which signs in. */
@@ -112,7 +143,45 @@ const follow = (name: string, weight: number, kind: CodeKind) =>
     (step, account) => followLink(step, step.random.pick(account.codesOf(kind).slice(-3))),
   );
 
+/** Somebody changes the email, and adds what would let them in again. The owner undoes the change. */
+async function changeAndUndo(step: Step, session: Session): Promise<void> {
+  const { account } = session;
+  const { random } = step;
+  const browser = random.pick(account.liveSessions.filter(({ cookie }) => cookie !== null));
+  const changeAgain = () => changeEmail(step, account).then(() => askToChangeEmail(step, session));
+  const adds = [() => addApp(step, session), () => addPasskey(step, session), changeAgain];
+  if (browser) adds.push(() => addProvider(step, browser));
+  const arrived = account.codesOf("undo link").length;
+  await askToChangeEmail(step, session);
+  await new Promise((resolve) => setTimeout(resolve, EMAIL_MS));
+  const link = account.codesOf("undo link")[arrived];
+  if (!link) return;
+  await random.pick(adds)();
+  await new Promise((resolve) => setTimeout(resolve, EMAIL_MS));
+  await undoEmailChange(step, link);
+}
+
+/** An email to which an account may return. It cannot while the change that it was told of is undone. */
+const reserved = ({ codes, email, exists, mayBeUndone }: Account, nowMs: number): Code[] =>
+  codes.filter(({ kind, detail, arrivedAtMs }) => {
+    const isLeft = kind === "undo link" && !email.canBe(detail) && nowMs - arrivedAtMs < RESERVED_MS;
+    return isLeft && exists.is(true) && !mayBeUndone;
+  });
+
 export const linkOperations: Operation[] = [
+  onAccount(
+    "register a former email",
+    0.5,
+    (account) => reserved(account, machine.nowMs()).length > 0,
+    async (step, account) => {
+      const link = step.random.pick(reserved(account, step.nowMs));
+      if (!link) return;
+      const json = { email: link.detail, password: newPassword(step.random), transport: "token" };
+      const label = `register a former email of ${account.name}`;
+      const answer = await step.send(label, "POST", "/api/auth/register", { json });
+      if (answer.outcome === "done") throw new Violation("reserved email is taken", account.name);
+    },
+  ),
   onAccount("ask for a verification", 1, isThere, async (step, account) => {
     const json = { email: step.random.pick(account.email.possible) };
     await step.send(`ask for a verification of ${account.name}`, "POST", "/api/auth/verification/resend", { json });
@@ -121,4 +190,5 @@ export const linkOperations: Operation[] = [
   follow("verify the email", 3, "verification link"),
   follow("report that it was not me", 0.5, "not-me link"),
   follow("undo a change of the email", 1, "undo link"),
+  onSession("change the email and undo it", 0.5, ({ isVerified }) => isVerified.canBe(true), changeAndUndo),
 ];

@@ -43,12 +43,25 @@ export class Step {
     };
   }
 
-  /** A change with an email to the account's owner is sent. The result is called once it is acknowledged. */
-  willEmail(account: Account, subject: string): () => void {
-    const owed = { account, subject, after: this.world.outbox.length, atMs: this.nowMs };
+  /** A change with an email to the account's owner, about what it adds, is sent. The result is called once it is acknowledged. */
+  willEmail(account: Account, subject: string, about: Usable | null = null): () => void {
+    const owed = { account, subject, after: this.world.outbox.length, atMs: this.nowMs, about };
     return () => {
       const [to = "", ...others] = account.email.possible;
       if (others.length === 0) this.model.owedEmails.push({ ...owed, to });
+    };
+  }
+
+  /** An owner's change is sent, once or more often, which writes one event if it is applied. The result takes the answers. */
+  willRecord(account: Account, type: string): (answers: readonly Pick<Sent, "outcome">[]) => void {
+    const counts = account.events.get(type) ?? { acknowledged: 0, unknown: 0 };
+    account.events.set(type, counts);
+    counts.unknown += 1;
+    return (answers) => {
+      const isDone = answers.some(({ outcome }) => outcome === "done");
+      if (isDone) counts.acknowledged += 1;
+      const isRefused = answers.every(({ outcome }) => outcome === "refused") && !this.isDisturbed();
+      if (isDone || isRefused) counts.unknown -= 1;
     };
   }
 

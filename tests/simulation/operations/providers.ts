@@ -1,7 +1,7 @@
 import type { Account, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
 import { Identity } from "../model/factors";
-import { addChallenge, prove } from "./factors";
+import { addChallenge, checkWaysIn, FACTOR_ADDED, FACTOR_REMOVED, prove } from "./factors";
 import { cookiesOf, type Operation, type Outcome, onAccount, onSession, type Step, sawSession } from "./operation";
 import { onBrowser } from "./sessions";
 
@@ -23,14 +23,22 @@ async function signInOnce({ random }: Step, label: string, send: () => Promise<S
   return answers;
 }
 
+/** What an ID token of somebody else, of another app or of the past says. */
+function wrongClaims({ nowMs }: Step): Record<string, unknown>[] {
+  const nowSeconds = Math.floor(nowMs / 1_000);
+  const isOld = { iat: nowSeconds - 13 * 60, exp: nowSeconds + 3_600 };
+  return [{ nonce: "of another request" }, { aud: "com.example.other" }, isOld];
+}
+
 /** Exchanges an ID token that Google gave to an app. */
 function signInApp(step: Step, label: string, claims: Record<string, unknown>): Promise<SignIn[]> {
   const { random, world } = step;
   const nonce = random.uuid();
+  const wrong = random.chance(0.1) ? random.pick(wrongClaims(step)) : null;
   const form = {
     grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
     client_id: "desktop",
-    subject_token: world.google.idToken(step.nowMs, { nonce, ...claims }),
+    subject_token: world.google.idToken(step.nowMs, { nonce, ...claims, ...wrong }),
     subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
     nonce,
   };
@@ -38,6 +46,8 @@ function signInApp(step: Step, label: string, claims: Record<string, unknown>): 
     const { outcome, body } = await step.send(label, "POST", "/api/auth/oauth/token", { form });
     const challenge = body?.error === "second_factor_required" ? body.challenge : null;
     const session = outcome === "done" ? { token: body.access_token, cookie: null } : null;
+    if (wrong && (session || challenge !== null))
+      throw new Violation("ID token works without its proof", `${label}: ${Object.keys(wrong)}`);
     return { outcome, error: body?.error ?? null, challenge, session };
   });
 }
@@ -72,6 +82,10 @@ async function signInBrowser(
 const signIn = (step: Step, label: string, claims: Record<string, unknown>) =>
   step.random.chance(0.4) ? signInBrowser(step, label, claims) : signInApp(step, label, claims);
 
+/** Whether one of the answers has linked the identity. */
+const linked = (answers: readonly SignIn[]) =>
+  answers.map((answer) => (isAccepted(answer) ? { outcome: "done" as const } : answer));
+
 /** The provider has signed in to the account: by one factor, or in place of a session that had two. */
 function sawSignIn(
   step: Step,
@@ -100,23 +114,50 @@ export async function signInWithProvider(step: Step, account: Account, identity:
   else if (answers.some(({ error }) => error === "identity_without_email")) identity.saw(false);
 }
 
-/** Adds an identity to the account that is signed in, whatever its email: if that was just authenticated. */
-async function add(step: Step, session: Session): Promise<void> {
+/** Nobody adds an identity by which another account signs in. */
+async function addAnothers(step: Step, session: Session, identity: Identity, other: Account): Promise<void> {
   const { account, cookie } = session;
+  const isOthers = () => identity.works.is(true) && other.exists.is(true);
+  // Without a session it signs in to the other account.
+  if (!isOthers() || !session.works.is(true)) return;
+  account.mayEndSession(session);
+  const label = `add a provider of ${other.name} to ${account.name}`;
+  const answers = await signInBrowser(step, label, { sub: identity.key }, cookie ?? "");
+  if (answers.some(isAccepted) && isOthers()) throw new Violation("account sees another", account.name);
+}
+
+/** Adds an identity to the account that is signed in, whatever its email: if that was just authenticated. */
+export async function addProvider(step: Step, session: Session): Promise<void> {
+  const { account, cookie } = session;
+  const other = step.random.chance(0.15) ? step.random.pick(step.model.accounts) : account;
+  const anothers = other === account ? undefined : step.random.pick(other.identities);
+  if (anothers) return addAnothers(step, session, anothers, other);
   const identity = new Identity("identity", account, step.random.uuid());
   account.identities.push(identity);
   const { saw } = await prove(step, session, { hasBody: false });
   account.mayEndSession(session); // a new one replaces it
+  identity.sinceMs = step.nowMs;
+  const email = step.willEmail(account, FACTOR_ADDED, identity);
+  const record = step.willRecord(account, "identity_linked");
   const answers = await signInBrowser(step, `add a provider to ${account.name}`, { sub: identity.key }, cookie ?? "");
+  record(linked(answers));
   const accepted = answers.find(isAccepted);
   if (accepted?.session) saw({ outcome: "done", body: null });
-  if (accepted) sawSignIn(step, account, identity, accepted, session);
-  else if (!step.isDisturbed()) identity.end();
+  if (accepted) {
+    email();
+    sawSignIn(step, account, identity, accepted, session);
+  } else if (!step.isDisturbed()) identity.end();
 }
 
 /** Links an identity by the email that both have. It takes over an account that nobody has verified. */
 async function link(step: Step, account: Account): Promise<void> {
   const email = account.email.possible[0];
+  if (step.random.chance(0.15)) {
+    const claims = { sub: step.random.uuid(), email, email_verified: false };
+    const answers = await signIn(step, `link an email to ${account.name} that nobody has verified`, claims);
+    if (answers.some(isAccepted)) throw new Violation("unverified provider's email is linked", account.name);
+    return;
+  }
   const identity = new Identity("identity", account, step.random.uuid());
   const isVerified = account.isVerified.possible;
   const restore = step.remember(
@@ -132,14 +173,19 @@ async function link(step: Step, account: Account): Promise<void> {
     account.mayEndAccess();
     account.password.maySet(null);
   }
+  identity.sinceMs = step.nowMs;
+  const notice = step.willEmail(account, FACTOR_ADDED, identity);
   const claims = { sub: identity.key, email, email_verified: true, hd: "example.com" };
+  const record = step.willRecord(account, "identity_linked");
   const answers = await signIn(step, `link a provider to ${account.name}`, claims);
+  record(linked(answers));
   const accepted = answers.find(isAccepted);
   if (answers.every(({ outcome }) => outcome === "refused") && !accepted && !step.isDisturbed()) {
     restore({ outcome: "refused" });
     identity.end();
   }
   if (!accepted) return;
+  notice();
   takenOver();
   if (!isVerified.includes(true)) {
     account.password.set(null);
@@ -167,13 +213,18 @@ async function unlink(step: Step, session: Session): Promise<void> {
   const restore = step.remember([...account.access, identity]);
   identity.mayEnd();
   account.mayEndOthers(session);
+  const email = step.willEmail(account, FACTOR_REMOVED);
   const path = `/api/auth/identities/${ids[index]?.id}`;
+  const record = step.willRecord(account, "identity_unlinked");
   const answer = await step.send(`unlink one of ${label}`, "DELETE", path, { token });
   saw(answer);
+  record([answer]);
   restore(answer);
   if (answer.outcome !== "done") return;
+  email();
   identity.end();
   account.endOthers(session);
+  checkWaysIn(account);
 }
 
 export const providerOperations: Operation[] = [
@@ -189,7 +240,7 @@ export const providerOperations: Operation[] = [
     ({ identities }) => identities.length > 0,
     (step, account) => signInWithProvider(step, account, step.random.pick(account.identities.slice(-3))),
   ),
-  onBrowser("add a provider", 1, add),
+  onBrowser("add a provider", 1, addProvider),
   onSession("unlink a provider", 0.7, ({ identities }) => identities.length > 0, unlink),
   {
     name: "register with a provider",
@@ -201,7 +252,9 @@ export const providerOperations: Operation[] = [
       account.identities.push(identity);
       account.isVerified.maySet(true);
       const claims = { sub: identity.key, email: account.email.possible[0], email_verified: true, hd: "example.com" };
+      const record = step.willRecord(account, "identity_linked");
       const answers = await signIn(step, `register ${account.name} with a provider`, claims);
+      record(linked(answers));
       account.isBusy = false;
       const accepted = answers.find(isAccepted);
       if (!accepted) return;

@@ -116,9 +116,11 @@ async function race(step: Step, account: Account): Promise<void> {
   if (!request) return void (await starting);
   model.willAudit("signed_out"); // of its sessions, if there are any
   const audit = end.type ? model.willAudit(end.type) : null;
+  const record = end.type ? null : step.willRecord(account, "password_changed");
   const keep = account.sessions.find(({ token }) => token !== "" && token === request[2].token)?.mayBeSucceeded();
   const [given, answer] = await Promise.all([starting, step.send(`${name} ${account.name}`, ...request)]);
   const { outcome } = answer;
+  record?.([answer]);
   if (outcome === "refused") keep?.();
   if (outcome === "refused" && end.type) throw new Violation("account is lost", account.name);
   if (outcome === "done" && end.type === "account_disabled") audit?.done();

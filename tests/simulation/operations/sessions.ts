@@ -1,7 +1,7 @@
 import type { Account, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
 import { prove } from "./factors";
-import { isIdentified, isThere, type Operation, onAccount, type Step } from "./operation";
+import { isIdentified, isThere, type Operation, onAccount, onSession, type Step, sawSession } from "./operation";
 import { change } from "./operators";
 
 const browsers = ({ liveSessions }: Account) => liveSessions.filter(({ cookie }) => cookie !== null);
@@ -74,6 +74,19 @@ export const sessionOperations: Operation[] = [
     restore(answer);
     if (answer.outcome === "done") account.endSession(session);
   }),
+  onSession(
+    "ask for accounts",
+    0.5,
+    () => true,
+    async (step, session) => {
+      const { account, token } = session;
+      const answer = await step.send(`ask for accounts as ${account.name}`, "GET", "/api/admin/accounts?limit=1", {
+        token,
+      });
+      if (answer.outcome === "done") throw new Violation("user acts as an operator", account.name);
+      if (answer.outcome === "refused") sawSession(session, answer);
+    },
+  ),
   onAccount(
     "end a session as an operator",
     0.6,
