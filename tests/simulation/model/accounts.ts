@@ -1,4 +1,5 @@
-import type { Grant, Purchase, UnansweredGrant } from "./billing";
+import type { UnansweredGrant } from "../operations/sent";
+import type { Grant, Purchase } from "./billing";
 import { Fact, Usable, Violation } from "./fact";
 import type { AuthenticatorApp, Identity, Passkey, RecoveryCode } from "./factors";
 import type { Device } from "./push";

@@ -1,34 +1,10 @@
+import type { ListedPurchase, ProviderEvent, UnansweredGrant } from "../operations/sent";
 import { type Owner, Usable, Violation } from "./fact";
 
 /** `BILLING_STALE_LEEWAY_SECONDS`: access goes on for as long while a renewal is overdue. */
 const LEEWAY_MS = 3_600_000;
 /** Around an end, what a request shows depends on when it reads. */
 const MARGIN_MS = 60_000;
-
-type Request = { path: string; body: string; headers: Record<string, string>; operator?: string };
-
-/** What a provider sends, or an operator imports, until it is acknowledged: late, twice, and in any order. */
-export type ProviderEvent = {
-  label: string;
-  request: () => Request;
-  isAcknowledged: boolean;
-  import?: Import;
-  /** It never arrives: the service has to ask for it. */
-  isLost: boolean;
-};
-
-/** An import of accounts or purchases. A repetition changes nothing. */
-export type Import = {
-  audit: "accounts_imported" | "billing_imported";
-  /** The number of the account that it imports. */
-  imported?: number;
-  running: number;
-  /** Whether what has changed has its event in the audit trail. */
-  isAudited: boolean;
-  /** Whether all of it may be known already, by later events. */
-  mayBeKnown?: () => boolean;
-  onDone: (results: readonly { status: string; accountId: string | null }[]) => void;
-};
 
 /** A purchase: what its events say, whichever have arrived. */
 export class Purchase {
@@ -96,12 +72,6 @@ export class Grant extends Usable {
   }
 }
 
-/** A grant with an Idempotency-Key, and its event in the audit trail. */
-export type UnansweredGrant = {
-  sent: { json: { days: number }; headers: Record<string, string> };
-  audit: { done: () => void; refused: () => void };
-};
-
 type Customer = Owner & {
   /** Also those that were transferred to another one since. */
   purchases: Purchase[];
@@ -137,20 +107,11 @@ export function sawAccess(
 /** An upgrade may have changed the entitlements. */
 const isKnown = (source: Purchase | Grant) => source instanceof Grant || source.isComplete();
 
-type Listed = {
-  originalTransactionId: string;
-  isActive: boolean;
-  willRenew: boolean;
-  isFamilyShare: boolean;
-  store: string | null;
-  entitlements: unknown[];
-};
-
 /** The list of an account's purchases: each is there once, and no other's. */
 export function sawPurchases(
   account: Customer,
   all: readonly Purchase[],
-  listed: readonly Listed[],
+  listed: readonly ListedPurchase[],
   fromMs: number,
   untilMs: number,
 ): void {

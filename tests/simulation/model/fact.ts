@@ -47,13 +47,6 @@ export class Fact<T> {
 
 let endings = 0;
 
-/** Those that have ended last. */
-export const lastEnded = <T extends Usable>(all: readonly T[], count: number): T[] =>
-  all
-    .filter(({ works }) => works.is(false))
-    .sort((a, b) => b.ending - a.ending)
-    .slice(0, count);
-
 /** Something that works until it is used or ended, and never after that. */
 export class Usable {
   readonly works: Fact<boolean>;

@@ -39,7 +39,9 @@ export class Message extends Usable {
   /** Its request, with an Idempotency-Key, and its event in the audit trail. null: it was answered. */
   unanswered: { label: string; sent: object; audit: { done: () => void; refused: () => void } } | null = null;
   /** Those that have to get it, unless they are removed. */
-  due: Device[] = [];
+  due: readonly Device[] = [];
+  /** Accounts that may have turned messages off since. */
+  readonly mutedBy = new Set<Owner>();
   /** Whether its account exists: with an account its messages are deleted. */
   exists = new Fact(true);
   readonly #ended: ReadonlySet<Device>;
@@ -77,7 +79,7 @@ export class Message extends Usable {
   /** At the end. `isOnce`: nothing has failed. */
   check(isOnce: boolean): void {
     for (const device of this.works.is(true) ? this.due : [])
-      if (device.works.is(true) && !device.isGone && !this.#received.has(device))
+      if (device.works.is(true) && !device.isGone && !this.mutedBy.has(device.account) && !this.#received.has(device))
         throw new Violation("notification is not delivered", `${this.text} to ${device.account.name}`);
     for (const [{ account }, count] of this.#received)
       if (isOnce && count > 1)

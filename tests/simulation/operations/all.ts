@@ -1,6 +1,6 @@
 import { machine } from "../machine";
 import type { Account, Code } from "../model/accounts";
-import { lastEnded, Violation } from "../model/fact";
+import { Violation } from "../model/fact";
 import type { Model } from "../model/model";
 import type { World } from "../world";
 import { accountOperations, logIn, logInWrongly, seeSession } from "./accounts";
@@ -8,7 +8,7 @@ import { billingOperations, deliverRest, seePurchases, seeStatus } from "./billi
 import { codeOperations, exchangeForm, sawReplay } from "./codes";
 import { completeSignIn, factorOperations, seeFactors } from "./factors";
 import { followLink, LINKS, linkOperations } from "./links";
-import { newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
+import { lastEnded, newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
 import { operatorOperations, seeKey } from "./operators";
 import { passkeyOperations, signInWithPasskey } from "./passkeys";
 import { providerOperations, signInWithProvider } from "./providers";

@@ -1,9 +1,10 @@
 import type { Account } from "../model/accounts";
-import { type ProviderEvent, type Purchase, sawAccess, sawPurchases } from "../model/billing";
+import { type Purchase, sawAccess, sawPurchases } from "../model/billing";
 import { Violation } from "../model/fact";
 import { importOperations, runImport } from "./imports";
 import { hasSession, isIdentified, type Operation, onAccount, type Step, sawSession } from "./operation";
 import { change } from "./operators";
+import type { ProviderEvent } from "./sent";
 import { buy, deliver, happen, transfer } from "./stores";
 
 /**

@@ -1,10 +1,11 @@
 import { TOTP } from "otpauth";
 import type { Account, Code, Session } from "../model/accounts";
-import { lastEnded, Violation } from "../model/fact";
+import { Violation } from "../model/fact";
 import { AuthenticatorApp, RecoveryCode } from "../model/factors";
 import {
   cookiesOf,
   isIdentified,
+  lastEnded,
   type Operation,
   onAccount,
   onSession,

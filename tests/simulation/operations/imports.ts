@@ -1,7 +1,8 @@
-import { type Import, type ProviderEvent, Purchase } from "../model/billing";
+import { Purchase } from "../model/billing";
 import { Violation } from "../model/fact";
 import { fakeHash } from "../world";
 import { isIdentified, newPassword, type Operation, onAccount, type Step } from "./operation";
+import type { Import, ProviderEvent } from "./sent";
 import { buyFromRevenueCat, deliver, later, productOf, storeOf } from "./stores";
 
 const MONTH_MS = 30 * 86_400_000;

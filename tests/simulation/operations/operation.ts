@@ -154,6 +154,13 @@ export function onSession(
   );
 }
 
+/** Those that have ended last. */
+export const lastEnded = <T extends Usable>(all: readonly T[], count: number): T[] =>
+  all
+    .filter(({ works }) => works.is(false))
+    .sort((a, b) => b.ending - a.ending)
+    .slice(0, count);
+
 /** The cookies that an answer sets. */
 export const cookiesOf = (headers: Headers) =>
   headers

@@ -136,7 +136,7 @@ async function mute(step: Step, account: Account): Promise<void> {
   const isOff = !account.isMuted.canBe(true);
   account.isMuted.maySet(isOff);
   account.mutedFromMs = Number.POSITIVE_INFINITY;
-  for (const message of step.model.messages) message.due = message.due.filter((device) => device.account !== account);
+  for (const { mutedBy } of step.model.messages) mutedBy.add(account);
   const kinds = { custom: !isOff, "app.new_version": !isOff };
   const sent = { token: session.token, json: { kinds } };
   const answer = await step.send(
@@ -234,7 +234,7 @@ async function send(step: Step, message: Message, due: Device[] | null = null): 
   if (answer.outcome === "done") {
     audit.done();
     message.id = answer.body.id;
-    message.due.push(...(due ?? []));
+    message.due = due ?? [];
     if (step.random.chance(0.1)) await repeat(step, message, sent);
   } else if (due) {
     audit.refused();
@@ -285,8 +285,10 @@ async function cancel(step: Step, message: Message): Promise<void> {
 export async function checkMessages({ model, world, faultCount }: Step): Promise<void> {
   const [repeated] = await world.repeatedMessages();
   if (repeated) throw new Violation("message is stored twice", repeated);
-  for (const { account, isListed, isGone } of model.accounts.flatMap(({ devices }) => devices))
-    if (isGone && isListed) throw new Violation("removed app is active", account.name);
+  // A removed app is noticed at the next message.
+  for (const { devices, isMuted, name } of model.accounts)
+    if (isMuted.is(false) && devices.some(({ isListed, isGone }) => isGone && isListed))
+      throw new Violation("removed app is active", name);
   for (const message of model.messages) message.check(faultCount() === 0);
 }
 

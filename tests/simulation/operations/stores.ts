@@ -1,7 +1,8 @@
-import { type ProviderEvent, Purchase } from "../model/billing";
+import { Purchase } from "../model/billing";
 import { type Owner, Violation } from "../model/fact";
 import type { World } from "../world";
 import type { Step } from "./operation";
+import type { ProviderEvent } from "./sent";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
