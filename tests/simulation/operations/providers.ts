@@ -23,6 +23,9 @@ async function signInOnce({ random }: Step, label: string, send: () => Promise<S
   return answers;
 }
 
+/** By how much the clock may be set back. */
+const CLOCK_MS = 1_000;
+
 /** What an ID token of somebody else, of another app or of the past says. */
 function wrongClaims({ nowMs }: Step): Record<string, unknown>[] {
   const nowSeconds = Math.floor(nowMs / 1_000);
@@ -206,8 +209,9 @@ async function unlink(step: Step, session: Session): Promise<void> {
   const may = account.identities.filter(({ works }) => works.canBe(true));
   if (ids.length > may.length) throw new Violation("ended identity is linked", account.name);
   const index = step.random.below(ids.length);
-  // They are listed in the order in which they were linked.
-  const identity = sure.length === may.length ? sure[index] : undefined;
+  // They are listed in the order in which they were linked, unless the clock was set back between two.
+  const isOrdered = sure.every(({ sinceMs }, i) => i === 0 || sinceMs > (sure[i - 1]?.sinceMs ?? 0) + CLOCK_MS);
+  const identity = sure.length === may.length && isOrdered ? sure[index] : undefined;
   if (!identity) return;
   const { saw } = await prove(step, session, { hasBody: false });
   const restore = step.remember([...account.access, identity]);
