@@ -44,9 +44,7 @@ export class Model {
   /** The process has ended: no operation is under way. */
   lose(): void {
     this.crashes.count += 1;
-    for (const one of [...this.accounts, ...this.keys]) {
-      one.isBusy = false;
-    }
+    for (const one of [...this.accounts, ...this.keys]) one.isBusy = false;
     if (this.endpoint) this.endpoint.isBusy = false;
     this.catalog.lose();
     for (const key of this.keys) if (key.works.possible.length > 1) key.isUnsure = true;
@@ -100,7 +98,8 @@ export class Model {
   sawNotification(address: string, text: string, sentAtMs: number, since: number | null, faults: number): void {
     const message = this.messages.find((one) => one.text === text); // else it is not an operator's
     const devices = this.accounts.flatMap((one) => one.devices).filter((one) => one.address === address);
-    const device = devices.find((one) => message?.mayReach(one)) ?? devices[0];
+    const may = devices.filter((one) => message?.mayReach(one));
+    const device = may.find(({ works }) => works.is(true)) ?? may[0] ?? devices[0];
     if (!device || !message) return;
     message.reached(device, sentAtMs);
     this.sawArrival("notification is delivered", `${text} to ${address}`, since, faults);
