@@ -57,12 +57,12 @@ type Plan = {
   clockChance: number;
   /** How long passes at most when time passes. */
   longestSeconds: number;
-  /** How many days after all of it everything is looked up again; 0: it is not. */
-  laterDays: number;
+  /** How many days after all of it everything is looked up again: each time after the one before. */
+  laterDays: readonly number[];
 };
 
-/** After it no session is live, although each is used until then as often as keeps it from being idle. */
-const MAX_LATER_DAYS = 100;
+/** A browser's session, and an app's, are used until their last day as often as keeps them from being idle. */
+const LATER_DAYS = [[], [], [], [], [1], [10], [6, 12, 18, 24, 29, 34, 40], [25, 50, 75, 100]];
 /** How much less often a seed that is about some domains does what is of others. */
 const OUT_OF_FOCUS = 0.1;
 
@@ -83,7 +83,7 @@ function planOf(random: Random): Plan {
     diskChance: random.pick([0, 0, 0, 0.02]),
     clockChance: random.pick([0, 0, 0, 0.02]),
     longestSeconds: random.pick([600, 600, 7_200]),
-    laterDays: random.pick([0, 0, 0, 0, 1, 10, 40, MAX_LATER_DAYS]),
+    laterDays: random.pick(LATER_DAYS),
   };
 }
 
@@ -358,20 +358,20 @@ class Run {
   /** The clock goes on by days at once, and then for some hours: what runs hourly removes what has expired. */
   async #later(random: Random): Promise<void> {
     const { laterDays } = this.#plan;
-    if (laterDays === 0 || this.#world.followMs > 0) return; // a database server has its own clock
+    const lastDay = laterDays.at(-1);
+    if (lastDay === undefined || this.#world.followMs > 0) return; // a database server has its own clock
     this.hasJumped = true;
-    const jumps = laterDays === MAX_LATER_DAYS ? [25, 50, 75, laterDays] : [laterDays];
-    for (const [i, days] of jumps.entries()) {
+    for (const [i, days] of laterDays.entries()) {
       machine.setClock(days * DAY_MS);
       this.note(`${days} days pass`);
-      const idleDays = days - (jumps[i - 1] ?? 0);
+      const idleDays = days - (laterDays[i - 1] ?? 0);
       await this.#run(random, () => checkExpired(this.#newStep(random), { days, idleDays }));
     }
     for (let hours = 0; hours < 3; hours++) {
       await this.#world.pass(HOUR_MS);
       await this.#proceed(random, Number.POSITIVE_INFINITY);
     }
-    await this.#run(random, () => checkLater(this.#newStep(random), laterDays));
+    await this.#run(random, () => checkLater(this.#newStep(random), lastDay));
   }
 
   /** Runs something beside the operations to its end. */

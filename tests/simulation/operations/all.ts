@@ -33,10 +33,9 @@ const MINUTE_MS = 60_000;
 const DELETED = /account was deleted/;
 /** How long a link that sets a password works after its email was made. */
 const RESET_LINK_MS = 30 * 60_000;
-/** The longest life of a session. */
-const MAX_SESSION_DAYS = 90;
-/** How long a session of a browser and one of an app last without use. */
-const [COOKIE_IDLE_DAYS, TOKEN_IDLE_DAYS] = [7, 30];
+/** How long a session of a browser and one of an app last without use, and in total. */
+const BROWSER_DAYS = { idle: 7, total: 30 };
+const APP_DAYS = { idle: 30, total: 90 };
 /** How long a link works at most after its email has arrived, if that is more than a day. */
 const LINK_DAYS: Partial<Record<string, number>> = { "undo link": 8, "not-me link": 30 };
 const DAY_MS = 86_400_000;
@@ -166,7 +165,8 @@ async function checkDeleted({ model, world }: Step): Promise<void> {
 export async function checkExpired(step: Step, { days, idleDays }: { days: number; idleDays: number }): Promise<void> {
   for (const account of step.model.accounts.filter(({ isUnclear }) => !isUnclear)) {
     for (const session of account.sessions) {
-      if (days <= MAX_SESSION_DAYS && idleDays <= (session.cookie ? COOKIE_IDLE_DAYS : TOKEN_IDLE_DAYS)) continue;
+      const { idle, total } = session.cookie ? BROWSER_DAYS : APP_DAYS;
+      if (days <= total && idleDays <= idle) continue;
       session.end();
       session.mayHaveSuccessor = true; // its devices may stay
     }
@@ -182,7 +182,7 @@ export async function checkExpired(step: Step, { days, idleDays }: { days: numbe
 
 /** Some hours after `checkExpired`: what has expired is removed, and what is kept is there. */
 export async function checkLater(step: Step, days: number): Promise<void> {
-  if (days > MAX_SESSION_DAYS) for (const { devices } of step.model.accounts) for (const one of devices) one.end();
+  if (days > APP_DAYS.total) for (const { devices } of step.model.accounts) for (const one of devices) one.end();
   await checkAll(step);
   const [table] = await step.world.expiredTables();
   if (table) throw new Violation("expired data is kept", table);

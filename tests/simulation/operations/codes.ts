@@ -47,7 +47,7 @@ async function exchange(step: Step, account: Account, kind: "authorization code"
   const { random } = step;
   const code = random.pick(account.codesOf(kind).slice(-3));
   const couldWork = code.works.canBe(true);
-  const hasProof = kind === "device code" || !couldWork || random.chance(0.8);
+  const hasProof = kind === "device code" || !couldWork || random.chance(0.7);
   const proof = hasProof ? null : random.pick(WRONG_PROOFS);
   const form = { ...exchangeForm(kind, code.text), ...proof };
   const sentAtMs = step.nowMs;
