@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as requestHttp } from "node:http";
-import { request as requestHttps } from "node:https";
+import { type RequestOptions, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import tls, { createSecureContext, type SecureContext } from "node:tls";
 import { isInNetworks } from "./config/networks";
@@ -192,17 +192,59 @@ export async function postMessage(message: Message, allowed: AllowedNetworks): P
 }
 
 async function send(message: Message, allowed: AllowedNetworks, signal: AbortSignal): Promise<Partial<PostResult>> {
-  const { headers, body, secureContext } = message;
-  const url = new URL(message.url);
+  const { headers: given, body, secureContext } = message;
+  const headers = { ...given, "content-length": Buffer.byteLength(body) };
+  const options = { method: "POST", headers, ...(secureContext && { secureContext }) }; // of tls.connect()
+  const response = await connect(new URL(message.url), options, allowed, signal, body);
+  const { statusCode: status = 0, headers: received } = response;
+  const retryAfterSeconds = parseRetryAfter(received["retry-after"]) || null;
+  return { status, body: await readStart(response), retryAfterSeconds };
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308];
+
+/**
+ * Requests a file whose URL a caller has chosen, and follows redirects, each to an allowed address. Returns the body.
+ * @throws Error for a status other than 2xx, and for an address that is not allowed
+ */
+export async function openDownload(
+  start: string,
+  allowed: AllowedNetworks,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const options = { method: "GET", headers: { "accept-encoding": "identity", "user-agent": "homeport" } };
+  let url = new URL(start);
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const fault = findUrlFault(url, allowed);
+    if (fault) throw new Error(fault);
+    const response = await connect(url, options, allowed, signal);
+    const { statusCode: status = 0, headers } = response;
+    if (status >= 200 && status < 300) return response;
+    response.destroy();
+    if (!REDIRECT_STATUSES.includes(status)) throw new Error(`the response status is ${status}`);
+    const { location = "" } = headers;
+    if (!URL.canParse(location, url)) throw new Error("the redirect has no valid Location");
+    url = new URL(location, url);
+  }
+  throw new Error(`there are more than ${MAX_REDIRECTS} redirects`);
+}
+
+/** Sends a request to the address that was checked. Resolves with the response's headers, whose body is to be read. */
+async function connect(
+  url: URL,
+  options: RequestOptions,
+  allowed: AllowedNetworks,
+  signal: AbortSignal,
+  body?: string | Buffer,
+): Promise<IncomingMessage> {
   const { address, family } = await abortable(resolveAddress(url, allowed), signal);
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     const open = url.protocol === "https:" ? requestHttps : requestHttp;
     const outgoing = open(url, {
-      method: "POST",
-      headers: { ...headers, "content-length": Buffer.byteLength(body) },
-      agent: false, // a connection of another delivery may go to another address
+      ...options,
+      agent: false, // a connection of another request may go to another address
       signal,
-      ...(secureContext && { secureContext }), // an option of tls.connect()
       lookup: (_host, { all }, found) =>
         all ? found(null, [{ address, family }]) : found(null, address as string, family),
     });
@@ -211,9 +253,6 @@ async function send(message: Message, allowed: AllowedNetworks, signal: AbortSig
     outgoing.on("close", () => reject(new Error("The connection was closed without a response")));
     outgoing.end(body);
   });
-  const { statusCode: status = 0, headers: received } = response;
-  const retryAfterSeconds = parseRetryAfter(received["retry-after"]) || null;
-  return { status, body: await readStart(response), retryAfterSeconds };
 }
 
 /** The start of a body as text. A body that breaks off or takes too long does not change the response. */

@@ -1,9 +1,9 @@
 import type { Context } from "../../context";
 import { attachment } from "../../platform/content-disposition";
-import { type AllowedNetworks, findUrlFault, resolveAddress } from "../../platform/outbound";
+import { type AllowedNetworks, openDownload } from "../../platform/outbound";
 import { resolveArtifactPath } from "../artifact-files";
 import { readChunks, withDigest } from "../publishing/files/build-file";
-import { fetchBytes } from "../publishing/verify";
+import { fetchBytes, readSteadily } from "../publishing/verify";
 import type { ServedFile } from "../release-files";
 
 type Sources = {
@@ -16,7 +16,7 @@ type Sources = {
 
 /**
  * Reads a file of a release from where it is stored, and checks it: the last bytes come only if all are those that were published.
- * A caller may have chosen the URL of a file, so that it has to be a public one. @throws Error
+ * A caller may have chosen the URL of a file, so that it, and those that it redirects to, have to be public ones. @throws Error
  */
 export async function* readSource(sources: Sources, artifact: ServedFile): AsyncGenerator<Uint8Array> {
   const { bytes, digest } = withDigest(await openSource(sources, artifact));
@@ -41,12 +41,7 @@ async function openSource(
     if (root === null) throw new Error("The catalog has no folder");
     return readChunks(await resolveArtifactPath(root, file), () => {});
   }
-  if (url !== undefined) {
-    const fault = findUrlFault(new URL(url), allowed);
-    if (fault) throw new Error(fault);
-    await resolveAddress(new URL(url), allowed);
-    return fetchBytes(url);
-  }
+  if (url !== undefined) return readSteadily((signal) => openDownload(url, allowed, signal));
   if (!storage || s3Key === undefined) throw new Error("The RELEASE_S3_ variables are not set");
   const object = { key: s3Key, contentType, contentDisposition: attachment(fileName) };
   return fetchBytes(await storage.presignGet(object));

@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import path from "node:path";
+import { Readable } from "node:stream";
 import { z } from "zod";
 import type { Context } from "../../context";
 import { AppError } from "../../errors";
@@ -104,19 +105,31 @@ async function openArtifact(artifact: ServedFile, folder: string, options: Verif
   return fetchBytes(await storage.presignGet(object), stallTimeoutMs);
 }
 
-/** Downloads without a total time limit, as long as bytes keep arriving. */
-export async function* fetchBytes(url: string, stallTimeoutMs = STALL_TIMEOUT_MS): AsyncGenerator<Uint8Array> {
+/** Downloads, and follows redirects, as a client would. Not for URLs that a caller of the service has chosen. */
+export function fetchBytes(url: string, stallTimeoutMs?: number): AsyncGenerator<Uint8Array> {
+  return readSteadily(async (signal) => {
+    const response = await fetch(url, { signal, headers: { "accept-encoding": "identity" }, redirect: "follow" });
+    if (!response.ok) throw new Error(`the response status is ${response.status}`);
+    return response.body ?? Readable.from([]);
+  }, stallTimeoutMs);
+}
+
+/** Reads a response without a total time limit, as long as bytes keep arriving. */
+export async function* readSteadily(
+  open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>,
+  stallTimeoutMs = STALL_TIMEOUT_MS,
+): AsyncGenerator<Uint8Array> {
   const aborting = new AbortController();
   const onStall = () => aborting.abort(new Error(`no bytes arrived for ${stallTimeoutMs / 1000} s`));
   const timer = setTimeout(onStall, stallTimeoutMs);
   try {
-    const headers = { "accept-encoding": "identity" };
-    const response = await fetch(url, { signal: aborting.signal, headers, redirect: "follow" }); // as a client would
-    if (!response.ok) throw new Error(`the response status is ${response.status}`);
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of await open(aborting.signal)) {
       timer.refresh();
       yield chunk;
     }
+  } catch (error) {
+    aborting.signal.throwIfAborted(); // with its reason
+    throw error;
   } finally {
     clearTimeout(timer);
     aborting.abort();

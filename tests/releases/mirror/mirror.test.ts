@@ -205,6 +205,37 @@ test("a file that cannot be copied is tried again after a while, not in each rou
     expect(requests.filter((one) => one === "/Acme.exe").length).toBeLessThan(5);
   }));
 
+test("a redirect of a file's URL is followed to an address that is allowed, and no request goes to another one", () =>
+  withCatalog(async (catalog) => {
+    const bytes = randomBytes(1_000);
+    const requests: string[] = [];
+    const server = createServer(({ url = "" }, response) => {
+      requests.push(url);
+      if (url === "/moved/Acme.exe") response.writeHead(302, { location: "/there/Acme.exe" });
+      if (url === "/refused/Acme.exe") response.writeHead(302, { location: `http://0.0.0.0:${port}/internal` });
+      response.end(bytes);
+    });
+    const host = await listenForTest(server);
+    const [, port] = host.split(":");
+    const mirror = await openMirror();
+    const { file: _, ...update } = await catalog.addFile("Acme.exe", bytes);
+    const at = (folder: string) =>
+      manifestEntry({
+        version: "1.0.0",
+        artifacts: { update: { ...update, url: `http://${host}/${folder}/Acme.exe` } },
+      });
+    await catalog.publish(at("refused"));
+    await vi.waitFor(async () => {
+      await mirror.sync();
+      expect((await stateOf(mirror.folder))?.error).toContain("Acme.exe: Must be an https URL");
+    });
+    expect(requests).toEqual(["/refused/Acme.exe"]);
+    await catalog.publish({ ...at("moved"), version: "1.0.1", id: "core-1.0.1" });
+    await mirror.settle();
+    expect(requests).toContain("/there/Acme.exe");
+    expect(await readFile(path.join(mirror.folder, "api/updates/core/stable/latest/windows-x64.exe"))).toEqual(bytes);
+  }));
+
 test("a release that is removed with its files while these are copied is no error", () =>
   withCatalog(async (catalog) => {
     const mirror = await openMirror();
