@@ -20,6 +20,7 @@ const LEAVES = [
   "lib/platform/per-object",
   "lib/platform/response-content",
   "lib/platform/storable",
+  "lib/platform/unescape-xml",
 ];
 
 /** What a service may import besides: the Context type, the types of rows, and functions on a transaction. */

@@ -1,4 +1,5 @@
 import { AwsClient } from "aws4fetch";
+import { unescapeXml } from "../unescape-xml";
 import { type Bucket, errorCodeOf, objectUrl } from "./s3";
 
 /** S3's multipart upload takes 10,000 parts of at least 5 MiB: the objects have up to 160 GiB. */
@@ -117,10 +118,8 @@ async function listObjects(send: Send, prefix: string): Promise<S3Object[]> {
   return objects;
 }
 
-const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
-
 /** The texts of the elements with a name, in S3's XML documents. */
 function elements(xml: string, name: string): string[] {
   const found = xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"));
-  return [...found].map(([, text = ""]) => text.replace(/&(\w+);/g, (all, entity) => ENTITIES[entity] ?? all));
+  return [...found].map(([, text = ""]) => unescapeXml(text));
 }

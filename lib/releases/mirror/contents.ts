@@ -2,6 +2,7 @@ import { load } from "js-yaml";
 import { compareBuild, type SemVer } from "semver";
 import { isAppError } from "../../errors";
 import type { DocumentContent } from "../../platform/response-content";
+import { unescapeXml } from "../../platform/unescape-xml";
 import { indexReleases, type Snapshot } from "../catalog/snapshot";
 import { Platform, VELOPACK_SYSTEMS } from "../platforms";
 import { completeFiles, removeStoredFiles, type ServedFile, servedFiles } from "../release-files";
@@ -237,12 +238,9 @@ function namesIn(text: string, name: string): string[] {
   if (name.endsWith(".yml")) return ((load(text) as { files?: { url: string }[] }).files ?? []).map(({ url }) => url);
   const names = text.startsWith("{")
     ? urlsIn(JSON.parse(text))
-    : [...text.matchAll(/\s(?:url|Uri)="([^"]+)"/g)].map(unescapeXml);
+    : [...text.matchAll(/\s(?:url|Uri)="([^"]+)"/g)].map(([, url = ""]) => unescapeXml(url));
   return names.filter((url) => URL.canParse(url));
 }
-
-const unescapeXml = ([, text = ""]: RegExpMatchArray) =>
-  text.replaceAll("&apos;", "'").replaceAll("&quot;", '"').replaceAll("&amp;", "&");
 
 /** The values of all members `url`. */
 function urlsIn(value: unknown): string[] {

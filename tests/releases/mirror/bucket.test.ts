@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { createServer, request } from "node:http";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { loadConfig } from "@/lib/platform/config";
-import { createReleaseMirror } from "@/lib/releases/mirror/mirror";
+import { createReleaseMirror, feedObject } from "@/lib/releases/mirror/mirror";
+import { openMirrorStore } from "@/lib/releases/mirror/store";
 import { ctx } from "@/tests/support/context";
 import { listenForTest } from "@/tests/support/network/listen";
 import { hasObjectStorage, type Storage, startObjectStorage } from "@/tests/support/network/object-storage";
@@ -19,6 +22,7 @@ async function startFront() {
     isDown: false,
     url: "",
     hold: async (_request: string) => {},
+    rewrite: (xml: string) => xml,
     sent: new EventEmitter(),
   };
   const target = new URL(storage.env.RELEASE_S3_ENDPOINT ?? "");
@@ -30,6 +34,10 @@ async function startFront() {
     const { hostname, port } = target;
     const upstream = request({ hostname, port, method, path, headers }, async (response) => {
       await front.hold(asked);
+      if (response.headers["content-type"]?.startsWith("application/xml")) {
+        const xml = front.rewrite(await text(response));
+        return void outgoing.writeHead(response.statusCode ?? 502, { "content-type": "application/xml" }).end(xml);
+      }
       outgoing.writeHead(response.statusCode ?? 502, response.headers);
       response.pipe(outgoing).on("finish", () => front.sent.emit(asked));
     });
@@ -156,4 +164,27 @@ describe.runIf(hasObjectStorage)("a mirror in a bucket", () => {
         expect(front.requests.splice(0).filter((one) => /^PUT.*Acme/.test(one))).toEqual(expected);
       }
     }));
+
+  // As MinIO and others in Go write them.
+  test("a list with numeric entities has the tags and the names that were written", async () => {
+    const front = await startFront();
+    const numbers: Record<string, string> = { '"': "&#34;", "&quot;": "&#34;", "'": "&#39;", "&apos;": "&#x27;" };
+    front.rewrite = (xml) =>
+      xml.replace(/(?<=>)[^<]+/g, (content) =>
+        content.replace(/["']|&(?:quot|apos);/g, (found) => numbers[found] ?? found),
+      );
+    const given = loadConfig({
+      ...storage.env,
+      RELEASE_S3_ENDPOINT: front.url,
+      RELEASE_MIRROR: "s3://releases/numbers",
+    });
+    const { DATA_DIR, secrets } = ctx().config;
+    const store = openMirrorStore({ ...given, DATA_DIR, secrets }, ctx().now);
+    if (!store) throw new Error("There is no store");
+    const feed = feedObject({ text: "a", contentType: "text/plain", links: [] }, ctx().now());
+    const name = "core/stable/1.0.0/windows-x64/Bob's & Ann's App.exe";
+    const tag = await store.write(name, feed, Readable.from([Buffer.from("a")]));
+    expect(tag).toMatch(/^"\w+"$/);
+    expect(await store.list()).toEqual(new Map([[name, { sizeBytes: 1, tag }]]));
+  });
 });

@@ -1,9 +1,9 @@
 import { XMLParser } from "fast-xml-parser";
 import { z } from "zod";
+import { unescapeXml } from "../../../platform/unescape-xml";
 
 /** Manifests have five levels. */
 const MAX_NESTING = 20;
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 /** Entities stay as they are: those that a document defines are never expanded. */
 const parser = new XMLParser({
@@ -19,15 +19,6 @@ const parser = new XMLParser({
 /** Parses XML in linear time: elements without namespaces, attributes as "@name", text not unescaped. @throws Error */
 export function parseXml(bytes: Uint8Array): unknown {
   return parser.parse(new TextDecoder().decode(bytes));
-}
-
-/** Replaces the entities that XML itself defines, and characters by their number (XML 1.0, 4.1 and 4.6). */
-export function unescapeXml(text: string): string {
-  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w{2,4}));/gi, (all, hex, decimal, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? all;
-    const code = Number.parseInt(hex ?? decimal, hex === undefined ? 10 : 16);
-    return code <= 0x10ffff ? String.fromCodePoint(code) : all;
-  });
 }
 
 /** The text of an element, which may have attributes, be repeated, or be empty. */

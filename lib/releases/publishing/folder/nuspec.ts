@@ -1,7 +1,8 @@
 import path from "node:path";
 import { z } from "zod";
 import { readZipEntry } from "../../../platform/files/zip";
-import { parseXml, unescapeXml } from "../files/read-xml";
+import { unescapeXml } from "../../../platform/unescape-xml";
+import { parseXml } from "../files/read-xml";
 import { invalidRelease } from "../invalid-release";
 
 /** A nuspec has a few kilobytes. */

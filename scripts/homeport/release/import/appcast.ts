@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { unescapeXml } from "../../../../lib/platform/unescape-xml";
 import { DEFAULT_ARCHITECTURES, type Platform, parsePlatform } from "../../../../lib/releases/platforms";
-import { unescapeXml, XmlAttribute, XmlText, xmlList } from "../../../../lib/releases/publishing/files/read-xml";
+import { XmlAttribute, XmlText, xmlList } from "../../../../lib/releases/publishing/files/read-xml";
 import { channelOf } from "../../../../lib/releases/publishing/folder/found-releases";
 import { EdSignature } from "../../../../lib/releases/signatures";
 import { httpUrl } from "./http";

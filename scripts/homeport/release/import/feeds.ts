@@ -3,6 +3,7 @@ import { compareBuild } from "semver";
 import { LineCounter, parseDocument } from "yaml";
 import { z } from "zod";
 import { CommandError } from "../../../../lib/errors";
+import { unescapeXml } from "../../../../lib/platform/unescape-xml";
 import { groupBy } from "../../../../lib/releases/catalog/snapshot";
 import { systemVersionOf } from "../../../../lib/releases/formats/electron";
 import {
@@ -13,7 +14,7 @@ import {
   parseVelopackSystem,
   SystemVersion,
 } from "../../../../lib/releases/platforms";
-import { parseXml, unescapeXml } from "../../../../lib/releases/publishing/files/read-xml";
+import { parseXml } from "../../../../lib/releases/publishing/files/read-xml";
 import {
   parseUpdateFileName,
   signedDocumentsOf,
