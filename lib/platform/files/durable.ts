@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { close, fsync, open as openFile } from "node:fs";
 import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
@@ -5,11 +6,15 @@ import type { z } from "zod";
 
 /** File systems combine concurrent syncs into one write. */
 const MAX_CONCURRENT_SYNCS = 8;
+/** Age of the files that a process has left which was killed. */
+const ABANDONED_MS = 60 * 60 * 1000;
 
 type Options = {
   modifiedAt?: Date;
   /** The permissions of a new file. An existing file keeps its permissions. */
   mode?: number;
+  /** Whether several processes may write the file at the same time. */
+  isShared?: boolean;
 };
 
 /** The JSON in a file, as a schema has it; null if there is no file. @throws Error for an invalid one */
@@ -30,9 +35,20 @@ export const ifMissing =
     throw error;
   };
 
+/** Removes the files of a folder, by the start and end of their names, that no process has written to for an hour. */
+export async function removeAbandoned(folder: string, start = "", end = ""): Promise<void> {
+  for (const name of await readdir(folder).catch(ifMissing([]))) {
+    if (!name.startsWith(start) || !name.endsWith(end)) continue;
+    const file = path.join(folder, name);
+    const changed = await stat(file).catch(ifMissing(null));
+    if (changed && Date.now() - changed.ctimeMs > ABANDONED_MS) await rm(file, { force: true });
+  }
+}
+
 /** Writes a file atomically and durably: temporary file, fsync, rename, and fsync of the folder. */
 export async function writeDurably(file: string, bytes: Uint8Array | string, options: Options = {}): Promise<void> {
-  const temporary = `${file}.tmp`;
+  const temporary = options.isShared ? `${file}.${randomUUID()}.tmp` : `${file}.tmp`;
+  if (options.isShared) await removeAbandoned(path.dirname(file), `${path.basename(file)}.`, ".tmp");
   const before = await stat(file).catch(() => null);
   await writeSynced(temporary, bytes, { ...options, mode: before ? before.mode & 0o777 : options.mode });
   await moveDurably(temporary, file);

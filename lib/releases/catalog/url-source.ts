@@ -45,7 +45,7 @@ export function urlSource(manifestUrl: string, cacheFolder: string, timeoutMs = 
     },
     writeCached: async ({ bytes }: RawManifest) => {
       await makeFolder(cacheFolder);
-      await writeDurably(cacheFile, bytes);
+      await writeDurably(cacheFile, bytes, { isShared: true });
     },
     close: () => closing.abort(),
   };

@@ -3,7 +3,8 @@ import type { RequestListener } from "node:http";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { newId } from "@/lib/platform/db/ids";
 import { urlSource } from "@/lib/releases/catalog/url-source";
 import { newFolder, openForTest, versionsOf } from "@/tests/support/releases/catalogs";
 import { manifestEntry, remoteArtifact } from "@/tests/support/releases/entries";
@@ -198,5 +199,35 @@ describe("a start while the URL is not reachable", () => {
     await writeFile(path.join(folder, "releases", kept), "{");
     const { catalog, errors } = await open(origin.url, folder);
     expect([catalog.state(), versionsOf(catalog), errors().length]).toEqual(["ok", ["1.0.0"], 1]);
+  });
+
+  test("uses a whole catalog, of one of two instances that stored theirs in one folder at the same time", async () => {
+    const folder = await newFolder();
+    const url = "https://catalog.example.com/";
+    const sources = [urlSource(url, folder), urlSource(url, folder)];
+    const texts = ["short", "long".repeat(100_000)];
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(
+        sources.map((source, i) => source.writeCached?.({ bytes: Buffer.from(texts[i] ?? ""), root: null })),
+      );
+      expect(texts).toContain(String((await sources[0]?.readCached?.())?.bytes));
+      expect(await readdir(folder)).toHaveLength(1);
+    }
+  });
+
+  test("does not keep what an instance that was killed has left of storing a catalog", async () => {
+    const folder = await newFolder();
+    const source = urlSource("https://catalog.example.com/", folder);
+    const store = () => source.writeCached?.({ bytes: Buffer.from("{}"), root: null });
+    await store();
+    const stored = await readdir(folder);
+    const left = `${stored[0]}.${newId()}.tmp`;
+    for (const name of [left, "of-another.json.tmp"]) await writeFile(path.join(folder, name), "{");
+    await store();
+    expect(await readdir(folder)).toContain(left); // it may be written now
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 60 * 60 * 1000 });
+    await store();
+    expect((await readdir(folder)).sort()).toEqual([...stored, "of-another.json.tmp"].sort());
   });
 });
