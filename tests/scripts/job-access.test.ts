@@ -25,6 +25,12 @@ beforeEach(() => {
   return () => void vi.useRealTimers();
 });
 
+const INVALID = {
+  error: "invalid_request",
+  error_description: "Not valid. Ask about 01",
+  error_uri: "https://x/docs/errors#invalid_id_token",
+};
+
 type Reply = [status: number, body: object];
 
 /** A service that issues access tokens, keeps an upload, and gives ID tokens as GitHub Actions does. */
@@ -34,9 +40,10 @@ async function startService() {
     exchanges: [] as Record<string, string>[],
     bearers: [] as string[],
   };
-  const next: { exchange: Reply[]; idToken: Reply[]; onPart: () => void } = {
+  const next: { exchange: Reply[]; idToken: Reply[]; isAnswerLost: boolean; onPart: () => void } = {
     exchange: [],
     idToken: [],
+    isAnswerLost: false,
     onPart: () => {},
   };
   const issue = (): Reply => [
@@ -53,8 +60,7 @@ async function startService() {
     seen.exchanges.push(form);
     const reply = next.exchange.shift();
     if (reply) return reply;
-    if (used.has(form.subject_token))
-      return [400, { error: "invalid_request", error_description: "The token was used before" }];
+    if (used.has(form.subject_token)) return [400, INVALID];
     used.add(form.subject_token);
     return issue();
   };
@@ -67,8 +73,12 @@ async function startService() {
       seen.idTokenRequests.push(request);
       return send(next.idToken.shift() ?? [200, { value: randomUUID() }]);
     }
-    if (request.url === "/api/auth/oauth/token")
-      return send(exchange(Object.fromEntries(new URLSearchParams(await text(request)))));
+    if (request.url === "/api/auth/oauth/token") {
+      const reply = exchange(Object.fromEntries(new URLSearchParams(await text(request))));
+      if (!next.isAnswerLost) return send(reply);
+      next.isAnswerLost = false;
+      return request.socket.destroy();
+    }
     seen.bearers.push(request.headers.authorization ?? "");
     if (request.method === "POST") size = Number(request.headers["upload-length"]);
     if (request.method === "PATCH") {
@@ -159,16 +169,7 @@ describe("in GitHub Actions", () => {
   test.each<[string, Partial<Record<"exchange" | "idToken", Reply>>, string, string]>([
     [
       "a publisher that the service does not know",
-      {
-        exchange: [
-          400,
-          {
-            error: "invalid_request",
-            error_description: "Not valid. Ask about 01",
-            error_uri: "https://x/docs/errors#invalid_id_token",
-          },
-        ],
-      },
+      { exchange: [400, INVALID] },
       "invalid_id_token",
       "Not valid. Ask about 01",
     ],
@@ -216,6 +217,30 @@ describe("ID tokens that a job has in variables", () => {
       message: expect.stringContaining("HOMEPORT_ID_TOKEN_3"),
     });
     expect(seen.bearers).toEqual([1, 1, 1, 2].map((n) => `Bearer access-${n}`));
+  });
+
+  test("are exchanged one after the other until one is accepted, if the answer to an exchange was lost", async () => {
+    const { seen, next, clientOf } = await startService();
+    const XDG_CACHE_HOME = await cacheFolder();
+    next.isAnswerLost = true;
+    const alone = clientOf({ XDG_CACHE_HOME, HOMEPORT_ID_TOKEN: "first" });
+    await expect(alone.json(GET)).rejects.toMatchObject({ code: "invalid_id_token" });
+    const env = { XDG_CACHE_HOME, HOMEPORT_ID_TOKEN: "first", HOMEPORT_ID_TOKEN_2: "second" };
+    for (const _ of ["once", "again"]) await clientOf(env).json(GET);
+    const sent = seen.exchanges.map(({ subject_token }) => subject_token);
+    expect(sent).toEqual(["first", "first", "first", "second"]);
+    expect(seen.bearers).toEqual(["Bearer access-4", "Bearer access-4"]);
+  });
+
+  test("stay unused if the service needs to know the product", async () => {
+    const { seen, next, clientOf } = await startService();
+    next.exchange.push([
+      400,
+      { ...INVALID, error_description: "audience: Required", error_uri: "https://x/docs/errors#validation_failed" },
+    ]);
+    const env = { XDG_CACHE_HOME: await cacheFolder(), HOMEPORT_ID_TOKEN: "first", HOMEPORT_ID_TOKEN_2: "second" };
+    await expect(clientOf(env).json(GET)).rejects.toMatchObject({ code: "validation_failed" });
+    expect(seen.exchanges.map(({ subject_token }) => subject_token)).toEqual(["first"]);
   });
 
   test("are for one product each, if the job publishes several", async () => {

@@ -8,7 +8,7 @@ import { CommandError } from "../../../lib/errors";
 import { readJsonFile, writeDurably } from "../../../lib/platform/files/durable";
 import { UsageError } from "../../command-line";
 import { printable } from "../output";
-import { type ApiResponse, type Authorize, clientOf, parseBaseUrl } from "./http-client";
+import { type ApiResponse, type Authorize, clientOf, parseBaseUrl, toError } from "./http-client";
 import { requestOf } from "./operations";
 
 /** An access token, and what it permits in words. `product`: the one that was asked for; a job may publish several. */
@@ -93,21 +93,29 @@ async function requestIdToken(url: string, requestUrl: string, requestToken: str
   throw new CommandError("id_token_unavailable", "The job gets no ID token: the response has none.");
 }
 
-/** Exchanges the first of the tokens that was not used. What was exchanged is kept in the folder for the job's next commands. */
+/**
+ * Exchanges the first of the tokens that is accepted: one that is not may have been used by a command that never got the answer.
+ * What was exchanged is kept in the folder for the job's next commands.
+ */
 async function exchangeGiven(
   service: Service,
   idTokens: readonly string[],
   folder: string,
 ): Promise<Access | ApiResponse> {
-  for (const idToken of idTokens) {
-    const file = path.join(folder, createHash("sha256").update(`${service.url}\n${idToken}`).digest("hex"));
-    const known = await readJsonFile(file, Access).catch(() => null);
-    if (known && isUsable(known) && (service.product ?? known.product) === known.product) return known;
-    if (known) continue;
+  const fileOf = (idToken: string) =>
+    path.join(folder, createHash("sha256").update(`${service.url}\n${idToken}`).digest("hex"));
+  const known = await Promise.all(idTokens.map((idToken) => readJsonFile(fileOf(idToken), Access).catch(() => null)));
+  const isFor = (access: Access) => (service.product ?? access.product) === access.product;
+  const usable = known.find((access) => access && isUsable(access) && isFor(access));
+  if (usable) return usable;
+  let refused: Response | undefined;
+  for (const idToken of idTokens.filter((_, i) => !known[i])) {
     const exchanged = await exchangeIdToken(service, idToken);
-    if ("token" in exchanged) await keep(folder, file, exchanged).catch(() => {});
-    return exchanged;
+    if ("token" in exchanged) await keep(folder, fileOf(idToken), exchanged).catch(() => {});
+    if ("token" in exchanged || (await toError(exchanged.clone())).code !== "invalid_id_token") return exchanged;
+    refused = exchanged;
   }
+  if (refused) return refused;
   const next = `HOMEPORT_ID_TOKEN_${idTokens.length + 1}`;
   throw new CommandError(
     "id_token_used",
@@ -125,7 +133,7 @@ async function keep(folder: string, file: string, access: Access): Promise<void>
 }
 
 /** Exchanges an ID token. Returns the service's response if it refuses. */
-async function exchangeIdToken({ url, product }: Service, idToken: string): Promise<Access | ApiResponse> {
+async function exchangeIdToken({ url, product }: Service, idToken: string): Promise<Access | Response> {
   const { method, path: endpoint } = requestOf("exchangeCode");
   const given = {
     grant_type: TOKEN_EXCHANGE_GRANT,
