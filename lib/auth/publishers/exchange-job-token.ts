@@ -193,7 +193,6 @@ async function issueAccessToken(
 
 /** Logs and records why a token is refused, and counts it against the caller. Returns the error for the caller. */
 async function refuse(ctx: Deps, refusal: Refusal, claims: JWTPayload, caller: Caller): Promise<AppError> {
-  await ctx.limits.consume("oauthTokenByIp", caller.ip);
   const { difference, publisher, cause } = refusal;
   const id = newId();
   const said = ["iss", "sub", "repository", "project_path", "ref", "ref_path", "sha", "run_id", "job_id"]
@@ -204,6 +203,7 @@ async function refuse(ctx: Deps, refusal: Refusal, claims: JWTPayload, caller: C
     { ...details, refusalId: id, err: cause, network: networkOf(caller.ip) },
     "the ID token of a CI job was refused",
   );
+  await ctx.limits.consume("oauthTokenByIp", caller.ip);
   // Anybody can send tokens without a valid signature, and many can have valid ones of a public issuer.
   if (difference.claim !== SIGNATURE && difference.claim !== "iss") await recordRefusal(ctx, id, details, caller);
   return new AppError("invalid_id_token", {

@@ -178,8 +178,9 @@ describe("an issuer", () => {
   });
 });
 
-test("one network may send 60 tokens that are refused in 15 minutes", async () => {
+test("one network may send 60 tokens that are refused in 15 minutes, and the log also has the others", async () => {
   const attempt = () => exchangeJobToken("invalid", {}, { ip: "10.78.0.2" });
   for (let i = 0; i < 60; i += 1) expect((await attempt()).status).toBe(400);
   expect((await attempt()).status).toBe(429);
+  expect(logged.filter(({ refusalId, network }) => refusalId && network === "10.78.0.0/24")).toHaveLength(61);
 });
