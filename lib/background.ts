@@ -13,7 +13,7 @@ import { removeUnverifiedDevices } from "./push/devices/devices";
 import { refreshReceipts } from "./push/evidence/refresh-receipts";
 import { removeOldCounts } from "./releases/adoption/stored-counts";
 import { advanceRollouts } from "./releases/rollouts/advance-rollouts";
-import { writeCompletedRollouts } from "./releases/rollouts/write-completed-rollouts";
+import { finishLastChange, writeCompletedRollouts } from "./releases/rollouts/write-completed-rollouts";
 import { removeExpiredUploads } from "./releases/uploads/uploads";
 import { expireGrants } from "./subscriptions/grants/grants";
 import { retryWithdrawals } from "./subscriptions/inbox/consent";
@@ -115,11 +115,12 @@ type Deps = Pick<Context, "catalog" | "config" | "db" | "dbNow" | "emails" | "lo
 
 /**
  * Advances the rollouts that are due and halts those that go wrong, with an event in the audit trail and emails. Writes the
- * completed ones to the catalog.
+ * completed ones to the catalog. First finishes a change of the catalog that was interrupted: it may offer their releases again.
  */
 export async function watchRollouts(deps: Deps): Promise<void> {
   const { config, db, dbNow, emails, log, rollouts } = deps;
   const operator = { actor: "service", accountId: null, source: COMMAND_LINE } as const;
+  await finishLastChange(deps).catch(() => {}); // it is tried again below: rollouts are halted all the same
   const changes = await advanceRollouts({
     db,
     dbNow,

@@ -78,11 +78,12 @@ export async function changeManifest<T>(file: string, change: Change<T>, record?
   });
 }
 
-/** Completes or discards what a crash has left of a change of the service's catalog. */
-export async function finishInterruptedChange(deps: ChangeRecord<unknown>["deps"], file: string): Promise<void> {
+/** Completes or discards what a crash has left of a change of the service's catalog. Returns whether there was anything. */
+export async function finishInterruptedChange(deps: ChangeRecord<unknown>["deps"], file: string): Promise<boolean> {
   const target = await realpath(file).catch(() => file);
-  if ((await listStagedWrites(target)).length === 0) return;
+  if ((await listStagedWrites(target)).length === 0) return false;
   await withManifestLock(file, (locked) => finishInterruptedWrites(deps, locked));
+  return true;
 }
 
 async function withManifestLock<T>(file: string, run: (target: string) => Promise<T>): Promise<T> {

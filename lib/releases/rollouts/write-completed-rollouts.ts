@@ -12,6 +12,12 @@ type Completed = Pick<RolloutSchedule, "id" | "releaseIds" | "catalogRollout" | 
 /** Schedules whose last percentage this process could not write, so that it logs each of them once. */
 const unwritable = new Set<string>();
 
+/** Finishes what a crash has left of the last change of the catalog, and reads it then. @throws AppError; the database's error */
+export async function finishLastChange(deps: Deps): Promise<void> {
+  const file = catalogFileOf(deps.config);
+  if (file !== null && (await finishInterruptedChange(deps, file))) await deps.catalog.refresh();
+}
+
 /**
  * Writes the last percentage of completed rollouts to the catalog of each instance, and first finishes what a crash has
  * left of its last change. Safe to repeat, and to kill at any time: until it is done the schedule applies.
@@ -20,7 +26,7 @@ export async function writeCompletedRollouts(deps: Deps): Promise<void> {
   const { catalog, config, db, log, now, rollouts } = deps;
   const file = catalogFileOf(config);
   if (file === null) return;
-  await finishInterruptedChange(deps, file);
+  await finishLastChange(deps);
   const isRecent = { settledAt: { gt: new Date(now().getTime() - COMPLETED_SCHEDULE_RETENTION_MS) } };
   const completed = await db.rolloutSchedule.findMany({
     where: { state: "completed", OR: [{ settledAt: null }, isRecent] },

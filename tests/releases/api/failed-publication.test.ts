@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { CreatedKey } from "@/lib/auth/api-keys/schema";
+import { watchRollouts } from "@/lib/background";
 import type { Tx } from "@/lib/context";
 import { writeCompletedRollouts } from "@/lib/releases/rollouts/write-completed-rollouts";
 import { newKey } from "@/tests/support/auth/api-keys";
@@ -108,6 +109,18 @@ describe("if the connection is lost while a change is committed", () => {
     const id = await publishVersion(key, "1.4.0");
     return { key, id, lost: await withContext({ db: databaseThatFails("during") }, () => yank(key, id)) };
   };
+  /** Offers a release again, with its rollout, while the connection is lost; the service looks at rollouts a minute later. */
+  const lostOffer = async () => {
+    const key = await newKey();
+    const id = await publishVersion(key, "1.4.0");
+    const plan = { filter: { ids: [id] }, steps: [20, 100], everySeconds: 3600, minAdoptionShare: 0 };
+    const { id: rollout } = await callReleases("POST", "/rollouts", key.key, plan);
+    await yank(key, id);
+    const offer = () => changeRelease("PATCH", id, { token: key.key, json: { yanked: false } });
+    expect((await withContext({ db: databaseThatFails("during") }, offer)).status).toBe(503);
+    clock.advance(60_000);
+    return { key, id, rollout };
+  };
   const isYanked = async (key: CreatedKey) =>
     (await listReleases(key.key)).releases.map((release) => (release as unknown as { yanked: boolean }).yanked);
 
@@ -124,6 +137,27 @@ describe("if the connection is lost while a change is committed", () => {
     const { key } = await lostYank();
     await writeCompletedRollouts(ctx());
     expect(await isYanked(key)).toEqual([true]);
+  });
+
+  test("the service completes it before it looks at rollouts: one whose release is offered again goes on", async () => {
+    const { key, id, rollout } = await lostOffer();
+    await watchRollouts(ctx());
+    expect(await isYanked(key)).toEqual([false]);
+    expect(await callReleases("GET", `/rollouts/${rollout}`, key.key)).toMatchObject({ state: "running", rollout: 20 });
+    expect((await releaseEventsOf(key, id)).map(([type]) => type)).toEqual([
+      "release_published",
+      "release_changed",
+      "release_changed",
+    ]);
+  });
+
+  test("a change that cannot be completed keeps no rollout from being halted", async () => {
+    const { key, rollout } = await lostOffer();
+    const folder = path.join(ctx().config.DATA_DIR, "releases");
+    await mkdir(path.join(folder, `catalog.json.${randomUUID()}.${"0".repeat(16)}.next`)); // cannot be removed as a file
+    await rm(path.join(folder, (await stagedFiles()).find((name) => !name.includes("0".repeat(16))) ?? ""));
+    await expect(watchRollouts(ctx())).rejects.toThrow();
+    expect(await callReleases("GET", `/rollouts/${rollout}`, key.key)).toMatchObject({ state: "halted" });
   });
 
   /** Yanks a release while the server ends the transaction as `end` says, but only once the service asks how it ended. */
