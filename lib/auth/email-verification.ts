@@ -35,7 +35,7 @@ type Registration = { passwordHash: string; name: string | null };
 export type MatchedRegistration = {
   tokenHash: string;
   registration?: Registration;
-  identity?: { id: string };
+  identity?: { id: string; issuer: string; subject: string };
   isOwn?: true;
 };
 
@@ -112,7 +112,7 @@ export async function issueVerificationToken(ctx: Pick<Context, "config" | "db" 
 /**
  * Verifies the email of an emailed token, once, for the registration that its owner confirms. Access from other
  * registrations is revoked. Returns the email; null if the token is invalid, used or expired, or the password of the
- * registration was replaced since it was compared.
+ * registration was replaced, or the identity unlinked, since it was compared.
  */
 export async function confirmVerification(
   ctx: Pick<Context, "db" | "now" | "removeDevices">,
@@ -125,6 +125,8 @@ export async function confirmVerification(
     if (!token) return null;
     await lockAccount(tx, token.accountId);
     if (registration && !(await isStored(tx, token.accountId, registration))) return null;
+    if (identity && !(await tx.identity.findUnique({ where: { id: identity.id, accountId: token.accountId } })))
+      return null;
     const row = await tx.verificationToken.findUnique({ where: { tokenHash }, include: { account: true } });
     const { count } = await tx.verificationToken.deleteMany({ where: { tokenHash, expiresAt: { gt: now } } });
     if (!row || count !== 1 || (row.account.emailVerifiedAt !== null && !isOwn)) return null;
@@ -216,7 +218,7 @@ export async function matchRegistration(
     const own = row.account.identities.find(
       ({ issuer, subject }) => issuer === identity?.issuer && subject === identity.subject,
     );
-    if (own) return { tokenHash, identity: { id: own.id } };
+    if (identity && own) return { tokenHash, identity: { ...identity, id: own.id } };
     const errors = [{ pointer: "/password", code: "required", detail: "Is required" }];
     throw new AppError("validation_failed", { errors });
   }

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import type { Context } from "@/lib/context";
 import { post } from "@/tests/support/api";
+import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { Jar, SESSION_COOKIE, session, signInWith } from "@/tests/support/auth/browser";
 import { setUpProviders } from "@/tests/support/auth/providers";
 import {
@@ -11,7 +13,7 @@ import {
   PASSWORD,
   register,
 } from "@/tests/support/auth/verification";
-import { BASE_URL, ctx, setUpContext } from "@/tests/support/context";
+import { BASE_URL, ctx, databaseAfter, setUpContext, withContext } from "@/tests/support/context";
 import { mailbox } from "@/tests/support/mailbox";
 
 const { google } = await setUpProviders();
@@ -93,6 +95,45 @@ test("a provider's unverified email has to be confirmed as well", async () => {
   expect(await session(jar)).toMatchObject({ user: { email } });
   expect(await signInWith(google, jar)).toBe(`${BASE_URL}/`);
   expect(await session(jar)).toMatchObject({ user: { email } });
+});
+
+describe("a provider's identity that an operator unlinks while it confirms the email", () => {
+  /** Confirms the email in the browser of the provider's user, with a database that has them unlinked in between. */
+  const confirmUnlinked = async (databaseWith: (unlink: () => Promise<unknown>) => Context["db"]) => {
+    const email = newEmail();
+    google.person = { sub: randomUUID(), claims: { email, email_verified: false } };
+    const jar = new Jar();
+    await signInWith(google, jar);
+    const token = await emailedToken(email);
+    const { id } = await ctx().db.account.findUniqueOrThrow({ where: { email } });
+    const withoutVerification = { config: { AUTH_REQUIRE_VERIFIED_EMAIL: false } };
+    const { token: admin } = await withContext(withoutVerification, () => accountWithRole("admin"));
+    const db = databaseWith(async () => {
+      const response = await post(`/api/admin/accounts/${id}/unlink`, { provider: "google" }, { token: admin });
+      expect(response.status).toBe(200);
+    });
+    await withContext({ db }, () => confirm(token, { password: null, jar }));
+    expect(await ctx().db.identity.count({ where: { accountId: id } })).toBe(0);
+    expect(await session(jar)).toEqual({});
+    return ctx().db.account.findUniqueOrThrow({ where: { id }, include: { sessions: true } });
+  };
+
+  test("confirms nothing", async () => {
+    const account = await confirmUnlinked((unlink) => databaseAfter(unlink));
+    expect(account).toMatchObject({ emailVerifiedAt: null, sessions: [] });
+  });
+
+  test("gives no session after that", async () => {
+    const account = await confirmUnlinked((unlink) => {
+      const pending = [unlink];
+      const findUniqueOrThrow = async <A, R>({ args, query }: { args: A; query: (args: A) => Promise<R> }) => {
+        await pending.pop()?.();
+        return query(args);
+      };
+      return ctx().db.$extends({ query: { account: { findUniqueOrThrow } } }) as unknown as Context["db"];
+    });
+    expect(account).toMatchObject({ emailVerifiedAt: expect.any(Date), sessions: [] });
+  });
 });
 
 test("once the email is verified, an earlier link changes nothing", async () => {

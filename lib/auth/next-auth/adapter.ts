@@ -34,7 +34,13 @@ export function createAdapter(
       }),
     getUserByEmail: (email) => orNull(onFailure, () => byEmail(email)),
     // `useVerificationToken` has verified the email already.
-    updateUser: async ({ id }) => toUser(await db.account.findUniqueOrThrow({ where: { id } })) as AdapterAccount,
+    updateUser: async ({ id }) => {
+      const user = toUser(await db.account.findUniqueOrThrow({ where: { id } })) as AdapterAccount;
+      const identity = registration?.identity;
+      return identity
+        ? { ...user, precondition: (tx: Tx) => requireIdentity(tx, { ...identity, accountId: id }) }
+        : user;
+    },
     // next-auth requires this function. Tokens are created when their email is sent.
     createVerificationToken: () => null,
     // `registration` was found by the token. next-auth's own hash knows one secret only.
