@@ -6,7 +6,7 @@ import { deleteAccountAsOperator } from "@/lib/accounts/delete-account";
 import { revokeSession, signOut } from "@/lib/auth/sessions/sessions";
 import { eventsOf, newAccount, type TestAccount } from "@/tests/support/accounts";
 import { call, get, post } from "@/tests/support/api";
-import { OPERATOR } from "@/tests/support/auth/api-keys";
+import { accountWithRole, OPERATOR } from "@/tests/support/auth/api-keys";
 import { BASE_URL, clock, ctx, SECRET, withContext } from "@/tests/support/context";
 import { countLockWaits, postgresUrl } from "@/tests/support/database";
 import { submit } from "@/tests/support/web/forms";
@@ -191,6 +191,20 @@ describe("the lifetime of a session", () => {
     expect(await eventsOf(account.id)).toEqual(["registered", "signed_in"]);
     clock.advance(-10_000);
     expect(await isValid(account.token)).toBe(false);
+  });
+
+  test("that has expired, but not yet by another instance's clock, can be ended by its owner and by an operator", async () => {
+    const [account, another] = [await newAccount(), await newAccount()];
+    clock.advance(30 * DAY_MS + 5_000);
+    const { token } = await accountWithRole("support");
+    const ended = await submit("account/session", { id: account.sessionId }, { cookie: await cookieOf(account) });
+    expect(ended.headers.get("location")).toBe("/account?done=session_ended");
+    const path = `/api/admin/accounts/${another.id}/sessions/${another.sessionId}`;
+    expect([(await call("DELETE", path, { token })).status, (await call("DELETE", path, { token })).status]).toEqual([
+      200, 404,
+    ]);
+    clock.advance(-10_000);
+    expect([await isValid(account.token), await isValid(another.token)]).toEqual([false, false]);
   });
 
   test("is extended by use at most once a minute", async () => {

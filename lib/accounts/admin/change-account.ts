@@ -130,7 +130,10 @@ export function revokeAccountSessions(deps: Deps, operator: Operator, id: string
   });
 }
 
-/** Revokes a session, and removes its devices. @throws AppError not_found, also for a session that has ended */
+/**
+ * Revokes a session, and removes its devices, also an expired one: an instance whose clock is behind accepts it.
+ * @throws AppError not_found, also for a session that was revoked
+ */
 export function revokeAccountSession(
   deps: Deps,
   operator: Operator,
@@ -140,7 +143,7 @@ export function revokeAccountSession(
   return deps.db.$transaction(async (tx) => {
     const account = await lockAndReadAccount(tx, accountId);
     const at = deps.now();
-    const session = await tx.session.findFirst({ where: { id: sessionId, ...liveSessions(accountId, at) } });
+    const session = await tx.session.findUnique({ where: { id: sessionId, accountId, revokedAt: null } });
     if (session === null) throw new AppError("not_found");
     const devicesRemoved = await tx.pushDevice.count({ where: { sessionId } });
     await revokeSessionInTx(deps, tx, at, sessionId);
