@@ -36,9 +36,12 @@ export async function proxy(request: NextRequest): Promise<NextResponse> {
   return isInternal ? NextResponse.rewrite(new URL("/nothing", request.url), init) : NextResponse.next(init);
 }
 
+const READS_DATABASE =
+  /^\/(account|authorize|confirm|console|device|email-change|first-operator|sign-in\/factor|verify)(\/|$)/;
+
 /** Checked before rendering: afterwards a page cannot respond with 503. */
 async function needsMissingDatabase(pathname: string): Promise<boolean> {
-  if (!/^\/(account|console|first-operator)(\/|$)/.test(pathname)) return false;
+  if (!READS_DATABASE.test(pathname)) return false;
   const { checkHealth } = await import("@/lib/platform/http/health"); // loaded with the first such page
   const { checks } = await checkHealth(currentContext(), { probe: "ready" });
   return checks?.database === "error";

@@ -87,9 +87,12 @@ test("without its database the service serves every page but the account", async
     RELEASE_CATALOG,
   });
   try {
-    const account = await down.fetch("/account");
-    expect(account.status).toBe(503);
-    expect(await account.text()).toContain("Temporarily unavailable");
+    const readers = ["account", "authorize", "confirm", "device", "email-change", "sign-in/factor", "verify"];
+    for (const page of readers) {
+      const response = await down.fetch(`/${page}`, { redirect: "manual" });
+      expect(response.status).toBe(503);
+      expect(await response.text()).toContain("Temporarily unavailable");
+    }
     for (const page of ["/", "/download", "/docs/errors", "/sign-in", "/nothing"]) {
       expect((await down.fetch(page)).status).toBeLessThan(500);
     }
