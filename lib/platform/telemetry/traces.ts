@@ -8,7 +8,7 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import type { SpanExporter } from "@opentelemetry/sdk-trace-base";
+import type { SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace-base";
 import type { Context, RequestRecord } from "../../context";
 
 type Deps = Pick<Context, "config" | "log">;
@@ -37,7 +37,7 @@ export async function openTraces({ config, log }: Deps, endpoint: string): Promi
   const identity = { "service.name": config.OTEL_SERVICE_NAME, "service.version": config.build.version };
   const provider = new BasicTracerProvider({
     resource: resources.defaultResource().merge(resources.resourceFromAttributes(identity)),
-    spanProcessors: [new BatchSpanProcessor(withFailureLog(exporter, log))],
+    spanProcessors: [withoutUrls, new BatchSpanProcessor(withFailureLog(exporter, log))],
   });
   context.setGlobalContextManager(new hooks.AsyncLocalStorageContextManager());
   // No inject: Next would make the page's span a child of the proxy's instead of the caller's.
@@ -51,6 +51,16 @@ export async function openTraces({ config, log }: Deps, endpoint: string): Promi
     },
   };
 }
+
+/** Removes what Next says of a page's URL: a query can have a code, an email or a text. */
+const withoutUrls: SpanProcessor = {
+  onStart: () => {},
+  onEnd: ({ attributes }) => {
+    for (const name of ["http.target", "http.url"]) delete attributes[name];
+  },
+  forceFlush: async () => {},
+  shutdown: async () => {},
+};
 
 const requestHeaders: TextMapGetter<Request["headers"]> = {
   get: (headers, name) => headers.get(name) ?? undefined,

@@ -204,12 +204,15 @@ describe("traces", () => {
       ...(await anyDatabase()),
     });
     expect((await service.fetch("/", { headers: from("01") })).status).toBe(200);
+    expect((await service.fetch("/sign-in?callbackUrl=/hidden")).status).toBe(200);
     expect(await service.end("SIGTERM")).toBe(0);
     collector.close();
     const page = collector.spans.filter(({ traceId }) => traceId === TRACE);
     expect(page).toContainEqual(expect.objectContaining({ service: "by-another-name", name: "GET /", kind: 2 }));
     const roots = page.filter(({ parentSpanId }) => parentSpanId === CALLER);
     expect(roots.map(({ name }) => name).toSorted()).toEqual(["GET", "GET /"]); // proxy.ts before the page
+    expect(collector.spans).toContainEqual(expect.objectContaining({ name: "GET /sign-in" }));
+    expect(JSON.stringify(collector.spans)).not.toContain("hidden");
   });
 
   test("a collector that rejects spans is logged once, and delays neither requests nor the stop", async () => {
