@@ -123,6 +123,7 @@ test("requests get no CORS headers unless their origin is listed", async () => {
       headers: { ...headers, "access-control-request-method": "POST" },
     });
     expect(preflight.headers.get("access-control-allow-methods")).toBe("POST, OPTIONS");
+    expect(preflight.headers.get("access-control-allow-headers")).toMatch(/\bIdempotency-Key, If-Match\b/);
     const other = await get("/api/health", { headers: { origin: "https://evil.example" } });
     expect(other.headers.get("access-control-allow-origin")).toBeNull();
     expect(other.headers.get("vary")).toMatch(/(^|, )Origin$/);

@@ -59,8 +59,13 @@ const EXPOSED_HEADERS = [
   "RateLimit-Policy",
   "ETag",
   "Content-Disposition",
+  "Content-Range",
+  "Idempotency-Replayed",
   ...DEPRECATION_HEADERS,
 ].join(", ");
+
+const ALLOWED_HEADERS =
+  "Authorization, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, If-Range, Range, X-Request-Id";
 
 /** The CORS headers for an origin in `CORS_ALLOWED_ORIGINS` (WHATWG Fetch, section 3.3). */
 export function corsHeaders(request: RequestHead, config: OriginConfig, allow: string): Record<string, string> {
@@ -75,8 +80,7 @@ export function corsHeaders(request: RequestHead, config: OriginConfig, allow: s
     ...(isPreflight
       ? {
           "Access-Control-Allow-Methods": allow,
-          "Access-Control-Allow-Headers":
-            "Authorization, Content-Type, If-Modified-Since, If-None-Match, If-Range, Range, X-Request-Id",
+          "Access-Control-Allow-Headers": ALLOWED_HEADERS,
           "Access-Control-Max-Age": "600",
         }
       : {}),
