@@ -71,6 +71,14 @@ describe("the form that sends a notification", () => {
     expect(arrived.map(({ token }) => token).sort()).toEqual([first?.token, first?.token, second?.token].sort());
   });
 
+  test("sends a long text in any script, though its preview's URL has it, too", async () => {
+    await activeDevices(admin, 1);
+    const body = "漢".repeat(900);
+    const returnTo = `/console/push/send?${new URLSearchParams({ account: admin.id, title: "A", body })}`;
+    const sent = await submit("console/sendNotification", textFor(admin.id, { body, returnTo }), admin);
+    expect(locationOf(sent)).toMatch(/^\/console\/push\/messages\/[\da-f-]{36}\?done=sent$/);
+  });
+
   test("says which field is wrong, and that an account has no device", async () => {
     const wrong = await submit("console/sendNotification", textFor(admin.id, { title: " " }), admin);
     expect(Object.keys(flashOf(wrong)?.fields ?? {})).toEqual(["title"]);

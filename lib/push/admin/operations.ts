@@ -34,6 +34,9 @@ import { readStatistics } from "./statistics";
 const READ = { role: "support", scope: "push:read" } as const;
 const SEND = { role: "admin", stepUp: true, scope: "push:send", idempotency: "replay" } as const;
 
+/** A text of 1,000 characters, encoded in its field, and twice in the preview's URL. */
+const MAX_FORM_BYTES = 64 * 1024;
+
 /** An announcement that workers are queueing. */
 const ANNOUNCEMENT = {
   id: "019aa5f0-7c1e-7b60-9d2f-3a1f0c5e8b11",
@@ -264,6 +267,7 @@ export const pushOperations = {
     summary: "Send a notification",
     role: "admin",
     body: SendForm,
+    maxBodyBytes: MAX_FORM_BYTES,
     run: ({ ctx, operator, body: { messageKey, accountId, deviceId, title, body, link } }) => {
       const to = deviceId === undefined ? { account: accountId } : { deviceId };
       return sendMessage(ctx, operator, { kind: "custom", to, title, body, link }, messageKey);
@@ -279,6 +283,7 @@ export const pushOperations = {
     summary: "Send a notification to an audience",
     role: "admin",
     body: SendToAudienceForm,
+    maxBodyBytes: MAX_FORM_BYTES,
     run: ({ ctx, operator, body: { messageKey, title, body, link, perSecond, ...fields } }) => {
       const [to, sendAt] = [{ audience: toAudience(fields) }, toSendAt(fields)];
       return sendMessage(ctx, operator, { kind: "custom", to, title, body, link, perSecond, sendAt }, messageKey);
