@@ -51,6 +51,18 @@ test("a request on an idle connection gets a response while the server drains, a
   await drained();
 });
 
+test("so does an error of the server's own", async () => {
+  const { open, begin, drained } = await openDrainable();
+  const socket = await open();
+  socket.write(keptAlive("/api/hello"));
+  await nextResponse(socket);
+  await begin();
+  socket.write(keptAlive("/nothing").replace("\r\n\r\n", "\r\nAccept: application/json\r\n\r\n"));
+  const { status, headers } = await nextResponse(socket);
+  expect([status, headers.connection]).toEqual([404, "close"]);
+  await drained();
+});
+
 test("connections that stay idle or were never used are closed after a while", async () => {
   const { open, begin, drained } = await openDrainable();
   const [idle, unused] = [await open(), await open()];

@@ -161,7 +161,8 @@ async function handle(exchange: HttpExchange, routes: RouteTable, respond: Respo
   } catch (error) {
     if (outgoing.headersSent) return void outgoing.destroy();
     for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name); // set by Next before it failed
-    if (isAppError(error) && error.code === "malformed_request") outgoing.shouldKeepAlive = false;
+    const isMalformed = isAppError(error) && error.code === "malformed_request";
+    if (isMalformed || currentContext().isDraining) outgoing.shouldKeepAlive = false;
     sendResponse(incoming, outgoing, respondWithError(path, request, error));
   }
 }
