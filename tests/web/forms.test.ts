@@ -93,6 +93,7 @@ describe("a form does not", () => {
     "javascript:alert(1)",
     "http://[",
     "\thttps://evil.example",
+    `blob:${BASE_URL}/account`,
     // ASVS 1.2.2
   ])("send anybody to %j", async (callbackUrl) => {
     const { email, password } = await newAccount();
@@ -105,7 +106,12 @@ describe("a form does not", () => {
       const { email, password } = await newAccount();
       const follow = (callbackUrl: string) => submit("sign-in", { email, password, callbackUrl });
       expect((await follow(`${trusted}/home?a=1`)).headers.get("refresh")).toBe(`0;url=${trusted}/home?a=1`);
-      for (const stranger of ["https://app.example.com.evil.example/", "http://app.example.com/", `${trusted}:444/`]) {
+      for (const stranger of [
+        "https://app.example.com.evil.example/",
+        "http://app.example.com/",
+        `${trusted}:444/`,
+        `blob:${trusted}/`,
+      ]) {
         expect((await follow(stranger)).headers.get("location")).toBe("/account");
       }
     });

@@ -8,8 +8,8 @@ export const NextPage = z.object({ callbackUrl: z.string().optional() });
 export function ownPath(given: string | undefined, baseUrl: string, fallback: string): string {
   if (given === undefined || !URL.canParse(given, baseUrl)) return fallback;
   const { origin, pathname, search } = new URL(given, baseUrl);
-  // Browsers read a path that begins with two slashes as a host.
-  return origin === new URL(baseUrl).origin && !pathname.startsWith("//") ? pathname + search : fallback;
+  // Browsers read a path that begins with two slashes as a host. A blob: URL has the origin of the URL in its path.
+  return origin === new URL(baseUrl).origin && /^\/(?!\/)/.test(pathname) ? pathname + search : fallback;
 }
 
 /** The same, or a URL of a trusted origin: next-auth's sign-ins return to those, too. */
@@ -19,7 +19,8 @@ export function trustedUrl(
   fallback: string,
 ): string {
   const url = given !== undefined && URL.canParse(given) ? new URL(given) : null;
-  return url && AUTH_TRUSTED_ORIGINS.includes(url.origin) ? url.href : ownPath(given, baseUrl, fallback);
+  const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
+  return isWeb && AUTH_TRUSTED_ORIGINS.includes(url.origin) ? url.href : ownPath(given, baseUrl, fallback);
 }
 
 export function continuingTo(next: string | undefined, page: string): string {
