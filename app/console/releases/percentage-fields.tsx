@@ -15,7 +15,7 @@ export function PercentageFields({ current }: { current: number }) {
       <input type="hidden" name="shown" value={current} />
       <div className="field">
         <label htmlFor="slider">Rollout</label>
-        <input {...shared} id="slider" name="slider" type="range" step="1" />
+        <input {...shared} id="slider" name="slider" type="range" step="0.1" />
       </div>
       <div className="field">
         <label htmlFor="percentage">Percent</label>
