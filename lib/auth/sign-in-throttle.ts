@@ -2,7 +2,7 @@ import type { Context, Tx } from "../context";
 import { rateLimited } from "../errors";
 import type { Prisma } from "../platform/db/generated/client";
 import { join, sql } from "../platform/db/sql";
-import { type WaitRule, waitMs } from "../platform/limits";
+import { MAX_CLOCK_DIFFERENCE_MS, type WaitRule, waitMs } from "../platform/limits";
 import type { Caller } from "../principal";
 import { clientKeys, recognizedClientCondition } from "./recognized-clients";
 
@@ -109,8 +109,8 @@ async function countAttempt(ctx: Deps, candidates: Candidate[]): Promise<Attempt
 
 /**
  * Counts one failure on each counter that applies, unless it is blocked. A row whose times are further ahead than its
- * rule allows was written by a wrong clock, and counts as expired. Returns the counters that apply with their failures;
- * null while blocked. The rows are locked in the order of `candidates`.
+ * rule and `MAX_CLOCK_DIFFERENCE_MS` allow was written by a wrong clock, and counts as expired. Returns the counters that
+ * apply with their failures; null while blocked. The rows are locked in the order of `candidates`.
  */
 async function countFailures({ db, now }: Deps, candidates: Candidate[]) {
   const at = now();
@@ -123,10 +123,9 @@ async function countFailures({ db, now }: Deps, candidates: Candidate[]) {
       " ",
     )} END`;
   const freeFailures = ofRule((rule) => sql`${rule.freeFailures}::integer`);
-  const latestBlock = ofRule((rule) => sql`${later(at, rule.maxWaitMinutes * MINUTE_MS)}::timestamptz`);
-  const latestExpiry = ofRule(
-    (rule) => sql`${later(at, rule.maxWaitMinutes * MINUTE_MS + FAILURE_TTL_MS)}::timestamptz`,
-  );
+  const latest = (rule: Rule) => later(at, rule.maxWaitMinutes * MINUTE_MS + MAX_CLOCK_DIFFERENCE_MS);
+  const latestBlock = ofRule((rule) => sql`${latest(rule)}::timestamptz`);
+  const latestExpiry = ofRule((rule) => sql`${later(latest(rule), FAILURE_TTL_MS)}::timestamptz`);
   return db.$queryRaw<{ key: string; failures: number | null }[]>`
     WITH counter AS MATERIALIZED (${join(applying, " UNION ALL ")}), counted AS (
       INSERT INTO "SignInThrottle" AS throttle ("key", "failures", "blockedUntil", "expiresAt")

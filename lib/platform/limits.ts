@@ -1,4 +1,6 @@
 const MINUTE_MS = 60 * 1000;
+/** What ends this much later than if it began now was stored before a clock was set back. */
+export const MAX_CLOCK_DIFFERENCE_MS = MINUTE_MS;
 /** The maximum number of windows in memory. Beyond it, the oldest are removed. */
 const MAX_WINDOWS_IN_MEMORY = 100_000;
 

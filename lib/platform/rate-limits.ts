@@ -4,7 +4,7 @@ import type { Config } from "./config";
 import { batchWrite } from "./db/batch-write";
 import type { Prisma, PrismaClient } from "./db/generated/client";
 import { sql } from "./db/sql";
-import { type Count, createMemoryCounter, type Use } from "./limits";
+import { type Count, createMemoryCounter, MAX_CLOCK_DIFFERENCE_MS, type Use } from "./limits";
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -58,9 +58,6 @@ const LIMITS = {
   updateReportByIp: { points: 10, seconds: HOUR, isLocal: true },
   updateReports: { points: 6_000, seconds: MINUTE, isLocal: true },
 } as const;
-
-/** A window that ends this much later than a new one would was started before the database's clock was set back. */
-const MAX_CLOCK_DIFFERENCE_MS = MINUTE * 1000;
 
 export type LimitName = keyof typeof LIMITS;
 

@@ -289,6 +289,18 @@ test("right passwords do not count as failures, so a whole office can sign in fr
   expect(await withWrongPasswords(wrong)).toBe(429);
 });
 
+// ASVS 6.3.1
+test("the longest wait also holds on an instance whose clock is a second behind", async () => {
+  const email = unknownEmail();
+  await fail(email, 10);
+  for (let seconds = await waitSeconds(email); seconds < 59 * 60; seconds = await waitSeconds(email)) {
+    clock.advance(seconds * 1000);
+    await fail(email, 1);
+  }
+  clock.advance(-1000);
+  expect(await waitSeconds(email)).toBeGreaterThan(59 * 60);
+});
+
 const AHEAD_MS = 400 * DAY_MS;
 
 test("a clock that was 400 days ahead does not block sign-ins once it is corrected", async () => {
