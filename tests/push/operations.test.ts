@@ -3,6 +3,7 @@ import { listPauses } from "@/lib/push/admin/pauses";
 import { retryDeliveries } from "@/lib/push/admin/retry";
 import { createSender, type SenderDeps } from "@/lib/push/worker/sender";
 import { newAccount } from "@/tests/support/accounts";
+import { call } from "@/tests/support/api";
 import { OPERATOR } from "@/tests/support/auth/api-keys";
 import { clock, ctx } from "@/tests/support/context";
 import { deliveriesOf } from "@/tests/support/push/deliveries";
@@ -45,6 +46,18 @@ describe("a retry", () => {
     await retry();
     expect(await rows()).toMatchObject([{ state: "failed" }]);
     expect(await deliveriesOf({ deviceId: device.id })).toMatchObject([{ state: "failed" }]);
+  });
+
+  test("skips what the owner has turned off since it failed", async () => {
+    const { account, rows } = await queueFor(1);
+    const other = await queueFor(1);
+    await deliverDue({ push: failing("BadTopic") });
+    await call("PUT", "/api/push/preferences", { json: { kinds: { custom: false } }, token: account.token });
+    const failed = [...(await rows()), ...(await other.rows())];
+    expect(await retry(failed.map(({ id }) => id))).toMatchObject({ retried: 1 });
+    await sendDue();
+    expect(await rows()).toMatchObject([{ state: "failed" }]);
+    expect(await other.rows()).toMatchObject([{ state: "sent" }]);
   });
 
   test("ends a pause and makes only the deliveries due that waited for it", async () => {

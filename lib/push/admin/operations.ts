@@ -374,7 +374,7 @@ export const pushOperations = {
     id: "retryPushDeliveries",
     summary: "Send failed notifications again",
     description:
-      "Ends the pauses of APNs environments, and requeues failed deliveries that have not expired: those with the given ids, or all, up to 100,000 a request. Devices that APNs reported as invalid stay invalid.",
+      "Ends the pauses of APNs environments, and requeues failed deliveries, unless they have expired or their owners have turned them off: those with the given ids, or all, up to 100,000 a request. Devices that APNs reported as invalid stay invalid.",
     ...SEND,
     body: Retry,
     maxBodyBytes: 64 * 1024, // 1,000 ids

@@ -4,6 +4,7 @@ import { sql } from "../../platform/db/sql";
 import type { Operator } from "../../principal";
 import { QUEUE_PRIORITIES, QueuePriority, SECRET_KINDS } from "../notifications";
 import { countOutcomes } from "../outbox/receipts";
+import { joinPreferences } from "../time-to-notify";
 import { endPauses } from "./pauses";
 import type { Retry, RetryResult } from "./schema";
 
@@ -39,7 +40,10 @@ export async function retryDeliveries(deps: Deps, operator: Operator, { ids }: R
   return { resumed, retried, isComplete: rows < MAX_ROWS_PER_STATEMENT };
 }
 
-/** Moves receipts back to the queue. The payloads of secret kinds were deleted, so those cannot be sent again. */
+/**
+ * Moves receipts back to the queue, unless their owners have turned the kind off. The payloads of secret kinds were
+ * deleted, so those cannot be sent again.
+ */
 async function retryFailed(tx: Tx, { dbNow }: Deps, ids: Retry["ids"]): Promise<number> {
   const isChosen = ids === undefined ? sql`true` : sql`receipt."id" = ANY(${ids}::uuid[])`;
   return tx.$executeRaw`
@@ -50,9 +54,10 @@ async function retryFailed(tx: Tx, { dbNow }: Deps, ids: Retry["ids"]): Promise<
           ${QueuePriority.normal}::smallint) END AS "queuePriority"
       FROM "PushReceipt" AS receipt
       JOIN "PushMessage" AS message ON message."id" = receipt."messageId"
-      JOIN "PushDevice" AS device ON device."id" = receipt."deviceId"
+      JOIN "PushDevice" AS device ON device."id" = receipt."deviceId" ${joinPreferences}
       WHERE receipt."state" = 'failed' AND receipt."expiresAt" > ${dbNow()} AND ${isChosen}
         AND message."kind" <> ALL(${SECRET_KINDS}) AND message."canceledAt" IS NULL
+        AND (message."kind" = ANY(preference."mutedKinds")) IS NOT TRUE
       LIMIT ${MAX_ROWS_PER_STATEMENT} FOR UPDATE OF receipt SKIP LOCKED FOR KEY SHARE OF device SKIP LOCKED
     ), "ended" AS (
       DELETE FROM "PushReceipt" AS receipt USING failed
