@@ -93,9 +93,9 @@ export async function acceptInvitation(
     return setPasswordByLink(ctx, INVITATION, { token, password: password ?? "", code }, caller);
   const account = await requireLink(ctx, INVITATION, token, caller);
   const credential = await verifyNewPasskey(ctx, passkey, { purpose: "invitation", accountId: account.id });
-  await requireLinkCode(ctx, account.id, code, caller);
+  const consumeCode = await requireLinkCode(ctx, account.id, code, caller);
   await ctx.db.$transaction(async (tx) => {
-    await consumeLink(ctx, tx, INVITATION, { account, token }, caller);
+    await consumeLink(ctx, tx, INVITATION, { account, token, consumeCode }, caller);
     await addPasskey(ctx, tx, account, { credential, name }, caller);
   });
   ctx.emails.wake();

@@ -8,7 +8,7 @@ import { isRecognizedDevice, recognizeClient } from "../auth/recognized-clients"
 import { cancelEmailChanges } from "../auth/reserved-emails";
 import { removeOldHandedCodes } from "../auth/second-factor/factors";
 import { TotpCode } from "../auth/second-factor/schema";
-import { verifySecondFactor } from "../auth/second-factor/verify-second-factor";
+import { checkRecoveryCode, verifySecondFactor } from "../auth/second-factor/verify-second-factor";
 import { revokeAllSessions } from "../auth/sessions/sessions";
 import { clearFailures } from "../auth/sign-in-throttle";
 import type { Context, Tx } from "../context";
@@ -109,9 +109,9 @@ export async function setPasswordByLink(
   rejectOwnEmail(normalized, account.email);
   await rejectBreached(ctx, normalized);
   const passwordHash = await hashPassword(ctx, normalized); // first: if it is refused for now, the code is not used up
-  await requireLinkCode(ctx, account.id, code, caller);
+  const consumeCode = await requireLinkCode(ctx, account.id, code, caller);
   await ctx.db.$transaction(async (tx) => {
-    await consumeLink(ctx, tx, link, { account, token }, caller);
+    await consumeLink(ctx, tx, link, { account, token, consumeCode }, caller);
     await tx.account.update({ where: { id: account.id }, data: { passwordHash } });
     await ctx.emails.enqueue(tx, "password_changed", account.email);
   });
@@ -139,7 +139,8 @@ export async function requireLink(
 
 /**
  * With AUTH_LINKS_NEED_CODE, requires what a thief of the mailbox does not have: a code of the account's authenticator app, one of
- * its recovery codes, or the code that an operator handed over (OWASP ASVS 5.0, 6.3.6).
+ * its recovery codes, or the code that an operator handed over (OWASP ASVS 5.0, 6.3.6). Returns what uses up a recovery code
+ * together with the link.
  * @throws AppError validation_failed without a code; invalid_code, rate_limited
  */
 export async function requireLinkCode(
@@ -147,33 +148,38 @@ export async function requireLinkCode(
   accountId: string,
   typed: string | undefined,
   caller: Caller,
-): Promise<void> {
-  if (!ctx.config.AUTH_LINKS_NEED_CODE) return;
+): Promise<(tx: Tx) => Promise<void>> {
+  const doNothing = async () => {};
+  if (!ctx.config.AUTH_LINKS_NEED_CODE) return doNothing;
   if (!typed)
     throw new AppError("validation_failed", {
       errors: [{ pointer: "/code", code: "required", detail: "Is required" }],
     });
   await removeOldHandedCodes(ctx.db, ctx.now(), accountId);
   const code = TotpCode.safeParse(typed).data;
-  await verifySecondFactor(ctx, accountId, code ? { code } : { recoveryCode: typed }, "sign-in", caller);
+  if (code === undefined) return checkRecoveryCode(ctx, accountId, typed, "sign-in", caller);
+  await verifySecondFactor(ctx, accountId, { code }, "sign-in", caller);
+  return doNothing;
 }
 
 /**
- * Uses up a link, and with it every other one that sets a password. It proves the email, so it revokes whatever access
+ * Uses up a link, its code, and every other link that sets a password. It proves the email, so it revokes whatever access
  * somebody else may have. Locks the account before the token, in the order of account deletion.
- * @throws AppError invalid_or_expired_token
+ * @throws AppError invalid_or_expired_token, invalid_code
  */
 export async function consumeLink(
   ctx: Pick<Deps, "limits" | "now" | "removeDevices">,
   tx: Tx,
   link: PasswordLink,
-  { account, token }: { account: { id: string; email: string }; token: string },
+  given: { account: { id: string; email: string }; token: string; consumeCode: (tx: Tx) => Promise<void> },
   caller: Caller,
 ): Promise<void> {
+  const { account, token, consumeCode } = given;
   const { id } = account;
   const now = ctx.now();
   await revokeAllSessions(ctx, tx, now, id);
   if ((await link.find(tx, hashEmailedToken(token), now)) === null) throw new AppError("invalid_or_expired_token"); // rolls back
+  await consumeCode(tx);
   await revokePasswordLinks(tx, id);
   await cancelEmailChanges(tx, now, id);
   await revokeUnverifiedAccess(ctx, tx, id);

@@ -83,6 +83,22 @@ test("a code is not used up by a request that is refused for now", () =>
     expect(await reset(token, code)).toMatchObject({ status: 200 });
   }));
 
+test("a recovery code is not used up if the link is not, and works once", () =>
+  needingCodes(async () => {
+    const { id, email, recoveryCodes } = await newProtectedAccount();
+    await ctx().db.account.update({ where: { id }, data: { emailVerifiedAt: clock.now() } });
+    const token = await requestReset(email);
+    const [code = ""] = recoveryCodes;
+    const enqueue = () => Promise.reject(new AppError("unavailable"));
+    const failed = await withContext({ emails: { ...ctx().emails, enqueue } }, () => reset(token, code));
+    expect(failed).toMatchObject({ status: 503 });
+    expect(await eventsOf(id)).not.toContain("recovery_code_used");
+    expect(await reset(token, code)).toMatchObject({ status: 200 });
+    expect((await eventsOf(id)).filter((type) => type === "recovery_code_used")).toHaveLength(1);
+    clock.advance(DAY_MS);
+    expect(await reset(await requestReset(email, 2), code)).toMatchObject(WRONG);
+  }));
+
 // ASVS 6.3.6
 test("the code of an operator works once within a week, with the link", () =>
   needingCodes(async () => {

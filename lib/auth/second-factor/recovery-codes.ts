@@ -36,9 +36,19 @@ export async function replaceRecoveryCodes(
   return codes;
 }
 
+/** Whether a code is the account's and unused. */
+export async function isUnusedRecoveryCode(db: Tx, accountId: string, typed: string): Promise<boolean> {
+  return (await db.recoveryCode.count({ where: unusedCode(accountId, typed) })) > 0;
+}
+
 /** Uses up a code. Returns whether it was the account's and unused: of concurrent calls one gets true. */
 export async function consumeRecoveryCode(tx: Tx, usedAt: Date, accountId: string, typed: string): Promise<boolean> {
-  const where = { accountId, codeHash: hashRecoveryCode(typed), usedAt: null };
-  const { count } = await tx.recoveryCode.updateMany({ where, data: { usedAt } });
+  const { count } = await tx.recoveryCode.updateMany({ where: unusedCode(accountId, typed), data: { usedAt } });
   return count === 1;
 }
+
+const unusedCode = (accountId: string, typed: string) => ({
+  accountId,
+  codeHash: hashRecoveryCode(typed),
+  usedAt: null,
+});

@@ -1,4 +1,4 @@
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { recordSecurityEvent } from "../../platform/audit/security-events";
 import type { Caller } from "../../principal";
@@ -6,7 +6,7 @@ import type { PasskeyAssertion } from "../passkeys/schema";
 import { verifyPasskeyAssertion } from "../passkeys/verify-assertion";
 import type { Amr } from "../sessions/authentication";
 import { beginSecondFactor, clearAttempt, type FactorPlace, recordFailure, refundAttempt } from "../sign-in-throttle";
-import { consumeRecoveryCode } from "./recovery-codes";
+import { consumeRecoveryCode, isUnusedRecoveryCode } from "./recovery-codes";
 import { consumeTotpCode } from "./totp";
 
 type Deps = Pick<Context, "config" | "db" | "limits" | "now">;
@@ -35,15 +35,41 @@ export async function verifySecondFactor(
     await checkCounted(ctx, { kind: "totp", accountId, place }, () => consumeTotpCode(ctx, accountId, code), caller);
     return ["otp"];
   }
-  const consume = () =>
-    ctx.db.$transaction(async (tx) => {
-      const isCorrect =
-        recoveryCode !== undefined && (await consumeRecoveryCode(tx, ctx.now(), accountId, recoveryCode));
-      if (isCorrect) await recordSecurityEvent(tx, ctx.now(), accountId, "recovery_code_used", caller);
-      return isCorrect;
-    });
+  const consume = () => ctx.db.$transaction((tx) => consumeAndRecord(ctx, tx, accountId, recoveryCode ?? "", caller));
   await checkCounted(ctx, { kind: "recovery_code", accountId, place }, consume, caller);
   return ["recovery"];
+}
+
+/**
+ * Checks a recovery code as `verifySecondFactor` does, without using it up. Returns what uses it up in the transaction of
+ * what it is for, and throws `invalid_code` if it was used meanwhile.
+ * @throws AppError invalid_code, rate_limited
+ */
+export async function checkRecoveryCode(
+  ctx: Deps,
+  accountId: string,
+  typed: string,
+  place: FactorPlace,
+  caller: Caller,
+): Promise<(tx: Tx) => Promise<void>> {
+  const isUnused = () => isUnusedRecoveryCode(ctx.db, accountId, typed);
+  await checkCounted(ctx, { kind: "recovery_code", accountId, place }, isUnused, caller);
+  return async (tx) => {
+    if (!(await consumeAndRecord(ctx, tx, accountId, typed, caller))) throw new AppError("invalid_code");
+  };
+}
+
+/** Uses up a recovery code, with its event. Returns whether it was the account's and unused. */
+async function consumeAndRecord(
+  { now }: Pick<Deps, "now">,
+  tx: Tx,
+  accountId: string,
+  typed: string,
+  caller: Caller,
+): Promise<boolean> {
+  const isCorrect = await consumeRecoveryCode(tx, now(), accountId, typed);
+  if (isCorrect) await recordSecurityEvent(tx, now(), accountId, "recovery_code_used", caller);
+  return isCorrect;
 }
 
 async function checkCounted(
