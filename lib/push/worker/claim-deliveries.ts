@@ -92,8 +92,12 @@ export async function claimDeliveries(
   return { deliveries: await withLiveActivities({ db }, result.now, deliveries), now: result.now };
 }
 
-/** Adds the tokens of Live Activities: one more statement, only if there are any. */
-async function withLiveActivities(deps: Pick<Context, "db">, now: Date, rows: ClaimedPush[]): Promise<ClaimedPush[]> {
+/** Adds the tokens of Live Activities, or "" if there is none: one more statement, only if there are any. */
+export async function withLiveActivities(
+  deps: Pick<Context, "db">,
+  now: Date,
+  rows: ClaimedPush[],
+): Promise<ClaimedPush[]> {
   const requested = rows.flatMap(({ id, deviceId, message: { liveActivity: target } }) =>
     target ? [{ id, deviceId, target }] : [],
   );

@@ -6,7 +6,7 @@ import { SECRET_KINDS } from "../notifications";
 import { removeTokens } from "../outbox/live-activities";
 import { insertReceipts } from "../outbox/receipts";
 import { isTurnedOff } from "../time-to-notify";
-import type { ClaimedPush } from "./claim-deliveries";
+import { type ClaimedPush, withLiveActivities } from "./claim-deliveries";
 
 export const MAX_ATTEMPTS = 8;
 
@@ -76,17 +76,21 @@ function toEndedToken({ row: { deviceId, token, environment, bundleId }, reason 
   return { deviceId, token, environment, bundleId, reason, at };
 }
 
-/** Requeues what was rejected for a token that its device no longer has: the next attempt goes to the new one. */
+/** Requeues what was rejected for a token that was replaced meanwhile: the next attempt goes to the new one. */
 async function requeueReplacedTokens({ db }: Deps, outcomes: readonly PushOutcome[]): Promise<readonly PushOutcome[]> {
-  const isRejected = (outcome: PushOutcome) =>
-    outcome.state === "failed" && outcome.invalidSince !== undefined && outcome.row.liveActivity === null;
-  const ids = outcomes.filter(isRejected).map(({ row }) => row.deviceId);
-  if (ids.length === 0) return outcomes;
+  const isRejected = (outcome: PushOutcome) => outcome.state === "failed" && outcome.invalidSince !== undefined;
+  const rejected = outcomes.filter(isRejected).map(({ row }) => row);
+  const [first] = rejected;
+  if (!first) return outcomes;
+  const ids = rejected.map(({ deviceId }) => deviceId);
   const devices = await db.pushDevice.findMany({ where: { id: { in: ids } }, select: { id: true, token: true } });
-  const tokenOf = new Map(devices.map(({ id, token }) => [id, token]));
+  const tokenOfDevice = new Map(devices.map(({ id, token }) => [id, token]));
+  const rows = rejected.map((row) => ({ ...row, token: tokenOfDevice.get(row.deviceId) ?? row.token }));
+  const current = await withLiveActivities({ db }, first.claimedAt, rows);
+  const tokenOf = new Map(current.map(({ id, token }) => [id, token]));
   return outcomes.map((outcome) => {
     const { row, apnsStatus, reason } = outcome;
-    const isMoved = isRejected(outcome) && (tokenOf.get(row.deviceId) ?? row.token) !== row.token;
+    const isMoved = isRejected(outcome) && (tokenOf.get(row.id) || row.token) !== row.token;
     if (!isMoved || row.attempts + 1 >= MAX_ATTEMPTS) return outcome;
     return { row, state: "queued", nextAttemptAt: row.claimedAt, isAttempted: true, apnsStatus, reason };
   });

@@ -14,6 +14,8 @@ import {
   deliverDue,
   deviceRow,
   newToken,
+  recordingPush,
+  sendDue,
 } from "@/tests/support/push/push";
 
 /** A new account for each test. */
@@ -199,6 +201,9 @@ describe("a newer update", () => {
   });
 });
 
+const start = { to: { audience: {} }, attributesType: TYPE, attributes: {}, contentState: {} };
+const alert = { title: "A", body: "B" };
+
 describe("a token that APNs rejects", () => {
   test.each([
     [410, "Unregistered"],
@@ -219,6 +224,23 @@ describe("a token that APNs rejects", () => {
     await update(account, 1);
     await deliverDue({ push: apns.transport() });
     expect(await phone.tokens()).toMatchObject({ liveActivities: [{ activityId: "order-1" }] });
+  });
+
+  test.each(["start", "end"] as const)("while the app replaces it gets the %s at the new one", async (event) => {
+    const phone = await newPhone(account);
+    const token = newToken(80);
+    const what = event === "start" ? { ...start, alert } : { activityId: "order-1", contentState: {} };
+    await send(event, { ...what, to: { account: account.id } });
+    const name = event === "start" ? `live-activity-start-tokens/${TYPE}` : "live-activities/order-1";
+    const json = event === "start" ? { token } : { attributesType: TYPE, token };
+    const replaced = recordingPush(async () => {
+      await phone.register(name, json);
+      return { status: 410, reason: "Unregistered" };
+    });
+    await deliverDue({ push: replaced.push });
+    expect(await deliveriesOf({ deviceId: phone.id })).toMatchObject([{ state: "queued", attempts: 1 }]);
+    expect(await sendDue()).toMatchObject([{ token }]);
+    expect(await deliveriesOf({ deviceId: phone.id })).toMatchObject([{ state: "sent", attempts: 2 }]);
   });
 
   test("does not open the circuit breaker: an app may register any token", async () => {
@@ -267,8 +289,6 @@ describe("a message for a Live Activity", () => {
     expect(await deliveriesOf({ deviceId: phone.id })).toEqual([]);
   });
 
-  const start = { to: { audience: {} }, attributesType: TYPE, attributes: {}, contentState: {} };
-  const alert = { title: "A", body: "B" };
   test.each<["start" | "update" | "end", object, string]>([
     ["start", start, "/alert"],
     ["start", { ...start, alert, attributesType: "no type" }, "/attributesType"],
