@@ -1,12 +1,14 @@
+import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Context } from "@/lib/context";
 import { cancelDeliveries } from "@/lib/push/admin/cancel";
+import { enqueue } from "@/lib/push/outbox/enqueue";
 import { removeAccountReceipts } from "@/lib/push/outbox/receipts";
 import { type ClaimedPush, claimDeliveries } from "@/lib/push/worker/claim-deliveries";
 import { recordOutcomes } from "@/lib/push/worker/outcomes";
 import { ctx } from "@/tests/support/context";
 import { postgresUrl } from "@/tests/support/database";
-import { clearOutbox, queueFor } from "@/tests/support/push/push";
+import { accountWithDevices, clearOutbox, newToken, queueFor } from "@/tests/support/push/push";
 
 beforeEach(clearOutbox);
 
@@ -39,6 +41,16 @@ describe.runIf(postgresUrl)("on PostgreSQL a delivery that is sent is recorded",
       await recordOutcomes(ctx(), [{ row, ...SENT }]);
     });
     expect(await rows()).toMatchObject([{ state: "sent" }]);
+  });
+});
+
+test.runIf(postgresUrl)("a device is notified while its token is being replaced", async () => {
+  const [account, device] = await accountWithDevices(1);
+  const message = { kind: "custom", title: "A title", body: "A body", link: null } as const;
+  const event = { eventKey: `test:${randomUUID()}`, to: { accountId: account.id }, message };
+  await ctx().db.$transaction(async (tx) => {
+    await tx.pushDevice.update({ where: { id: device?.id ?? "" }, data: { token: newToken() } });
+    expect(await ctx().db.$transaction((other) => enqueue(other, ctx().dbNow(), event))).toBe(1);
   });
 });
 
