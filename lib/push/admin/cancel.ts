@@ -4,10 +4,15 @@ import { recordOperatorEvent } from "../../platform/audit/operator-events";
 import type { PushMessage } from "../../platform/db/generated/client";
 import { isLockedBy } from "../../platform/db/sql";
 import type { Operator } from "../../principal";
+import type { LiveActivityTarget } from "../messages";
+import { removeTime } from "../outbox/live-activities";
 import { CANCELED, cancelRemoved, hasQueuedDeliveries } from "../outbox/receipts";
 import { showMessage } from "./list-messages";
 
-type Locked = Pick<PushMessage, "id" | "kind" | "accountId" | "deviceId" | "canceledAt" | "expiresAt"> & { now: Date };
+type Locked = Pick<PushMessage, "id" | "kind" | "accountId" | "deviceId" | "canceledAt" | "expiresAt"> & {
+  liveActivity: LiveActivityTarget | null;
+  now: Date;
+};
 
 /** Cancels the deliveries of a message that are not sent yet. Does nothing if there are none. @throws AppError not_found */
 export async function cancelMessage(deps: Pick<Context, "db" | "dbNow" | "now">, operator: Operator, id: string) {
@@ -32,7 +37,8 @@ export async function cancelDeliveries(
   id: string,
 ): Promise<Locked & { isLeft: boolean }> {
   const [message] = await tx.$queryRaw<Locked[]>`
-    SELECT "id"::text, "kind", "accountId"::text, "deviceId"::text, "canceledAt", "expiresAt", ${dbNow()} AS "now"
+    SELECT "id"::text, "kind", "accountId"::text, "deviceId"::text, "canceledAt", "expiresAt",
+      "payload" -> 'liveActivity' AS "liveActivity", ${dbNow()} AS "now"
     FROM "PushMessage" WHERE "id" = ${id}::uuid FOR NO KEY UPDATE`;
   if (!message) throw new AppError("not_found");
   const { accountId, deviceId, expiresAt, now } = message;
@@ -54,8 +60,8 @@ async function isInQueue(tx: Tx, id: string): Promise<boolean> {
   return waiting?.isLeft ?? true; // an announcement of an earlier release: it queued every delivery at once
 }
 
-async function endDeliveries(tx: Tx, { id, accountId, deviceId, now }: Locked): Promise<boolean> {
-  const [result] = await tx.$queryRaw<{ isLeft: boolean }[]>`
+async function endDeliveries(tx: Tx, { id, accountId, deviceId, liveActivity, now }: Locked): Promise<boolean> {
+  const [result] = await tx.$queryRaw<{ isLeft: boolean; canceledFor: string[] }[]>`
     WITH waiting AS MATERIALIZED (
       SELECT "messageId", "deviceId", "leaseUntil" FROM "QueuedPush" WHERE "messageId" = ${id}::uuid AND "deviceId" = ANY(ARRAY(
         SELECT "id" FROM "PushDevice" WHERE "accountId" = ${accountId}::uuid UNION ALL SELECT ${deviceId}::uuid
@@ -69,6 +75,7 @@ async function endDeliveries(tx: Tx, { id, accountId, deviceId, now }: Locked): 
     ), removed AS (
       DELETE FROM "QueuedPush" AS queued WHERE ${isLockedBy("unclaimed", "queued")} RETURNING *
     ), ${cancelRemoved(now, CANCELED)}
-    SELECT EXISTS (SELECT 1 FROM waiting) AS "isLeft"`;
+    SELECT EXISTS (SELECT 1 FROM waiting) AS "isLeft", ARRAY(SELECT "deviceId"::text FROM removed) AS "canceledFor"`;
+  if (liveActivity && result) await removeTime(tx, liveActivity, result.canceledFor);
   return result?.isLeft ?? false;
 }

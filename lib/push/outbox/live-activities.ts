@@ -41,6 +41,38 @@ export async function selectByLiveActivity<Device extends { id: string }>(
 }
 
 /**
+ * Takes the time of a message back from devices for which it was canceled, so that it supersedes no earlier update: the
+ * time of the newest other one that reached the device, or still waits, counts again.
+ */
+export async function removeTime(tx: Tx, target: LiveActivityTarget, canceledFor: readonly string[]): Promise<void> {
+  if (target.event === "start" || canceledFor.length === 0) return;
+  const { name, at } = target;
+  // A statement of its own: the next one then sees what concurrent transactions have queued.
+  const locked = await tx.$queryRaw<{ deviceId: string }[]>`
+    SELECT "deviceId"::text FROM "LiveActivity"
+    WHERE "deviceId" = ANY(${uuidArray(canceledFor)}) AND "activityId" = ${name} AND "latestAt" = ${new Date(at)}
+    ORDER BY "deviceId" FOR NO KEY UPDATE`;
+  if (locked.length === 0) return;
+  await tx.$executeRaw`
+    UPDATE "LiveActivity" AS activity SET "latestAt" = (
+      SELECT to_timestamp(max((message."payload" #>> '{liveActivity,at}')::float8) / 1000)
+      FROM "PushDevice" AS device CROSS JOIN LATERAL (
+        SELECT * FROM "PushMessage" WHERE "accountId" = device."accountId"
+        UNION ALL SELECT * FROM "PushMessage" WHERE "deviceId" = device."id"
+        UNION ALL SELECT * FROM "PushMessage" WHERE "accountId" IS NULL AND "deviceId" IS NULL
+      ) AS message
+      WHERE device."id" = activity."deviceId" AND message."kind" IN ('live_activity.update', 'live_activity.end')
+        AND message."payload" #>> '{liveActivity,name}' = activity."activityId" AND (EXISTS (
+          SELECT FROM "QueuedPush" WHERE "deviceId" = device."id" AND "messageId" = message."id"
+        ) OR EXISTS (
+          SELECT FROM "PushReceipt"
+          WHERE "messageId" = message."id" AND "deviceId" = device."id" AND "state" <> 'cancelled'
+        ))
+    )
+    WHERE "deviceId" = ANY(${uuidArray(locked.map(({ deviceId }) => deviceId))}) AND "activityId" = ${name}`;
+}
+
+/**
  * Returns the recipients of claimed deliveries, by id. `now` is the database's time. An end is sent in any case: a later
  * update would not end the activity. A scheduled message supersedes once it is due.
  */

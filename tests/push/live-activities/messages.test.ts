@@ -181,6 +181,38 @@ describe("a newer update", () => {
     ]);
   });
 
+  test("no longer replaces those that wait once it is canceled, but those that were sent still do", async () => {
+    const { account, phone, apns } = await newSubscriber();
+    const state = () => apns.received.map(({ payload }) => (payload.aps as Record<string, object>)["content-state"]);
+    const cancelScheduled = async () => {
+      const sendAt = new Date(clock.now().getTime() + 30_000).toISOString();
+      const { id } = await update(account, 9, { sendAt });
+      while (await queueBroadcast(ctx()));
+      const token = await newSender();
+      const canceled = answered(call("DELETE", `${MESSAGES}/${id}`, { token }));
+      expect(await canceled).toMatchObject({ status: "canceled", cancelled: 1 });
+    };
+    apns.replyWith("*", ...Array(2).fill({ status: 503, reason: "ServiceUnavailable" }));
+    await update(account, 1);
+    await deliverDue({ push: apns.transport() });
+    await cancelScheduled();
+    clock.advance(HOUR_MS);
+    await deliverDue({ push: apns.transport() });
+    expect(state()).toEqual([{ step: 1 }, { step: 1 }]);
+    await update(account, 2);
+    await deliverDue({ push: apns.transport() });
+    await cancelScheduled();
+    clock.advance(2 * HOUR_MS);
+    await deliverDue({ push: apns.transport() });
+    expect(state()).toEqual([{ step: 1 }, { step: 1 }, { step: 2 }]);
+    expect(await deliveriesOf({ deviceId: phone.id })).toMatchObject([
+      { state: "cancelled", reason: "superseded" },
+      { state: "cancelled", reason: "canceled_by_operator" },
+      { state: "sent" },
+      { state: "cancelled", reason: "canceled_by_operator" },
+    ]);
+  });
+
   test("does not replace an end, nor what is due later, nor another activity", async () => {
     const phone = await newPhone(account);
     await phone.register("live-activities/order-2", { attributesType: TYPE, token: newToken() });
