@@ -41,7 +41,7 @@ export async function removeExpiredRows(ctx: Deps): Promise<number> {
       sql`"expiresAt" < ${dbNow()} AND ("status" IS NOT NULL OR ${expiredForADay})`,
       "expiresAt",
     ),
-    deleteBatch("UsedIdToken", "hash", expired, "expiresAt"),
+    deleteBatch("UsedIdToken", "hash", expiredForADay, "expiresAt"),
     deleteBatch("RateLimitCounter", "key", sql`"expiresAt" < ${dbNow()}`, "expiresAt"),
   ];
   let removed = 0;
