@@ -41,6 +41,8 @@ const LEVELS_DUE = "levels_due";
 const EPOCH = new Date(0);
 /** Of one connection. */
 const LEVELS_TIME_SHARE = 0.005;
+/** What is due later was stored while a clock was ahead. */
+const MAX_LEVELS_WAIT_MS = DAY_MS;
 
 const SUBSCRIPTION_EVENTS = {
   INITIAL_PURCHASE: "subscriptions_started",
@@ -58,7 +60,7 @@ export async function updateStatistics(deps: Deps, { minAgeMs = 0 } = {}): Promi
   const now = deps.now();
   if (!(await claimRun(db, now, minAgeMs))) return;
   const oldest = startOf(new Date(now.getTime() - MAX_DAYS * DAY_MS), DAY_MS);
-  const where = { hour: { gte: oldest } };
+  const where = { hour: { gte: oldest, lte: now } }; // later ones were stored while a clock was ahead
   const latest = await db.hourlyStatistic.groupBy({ by: "metric", where, _max: { hour: true } });
   const since = (...metrics: Metric[]): Date => {
     const hours = metrics.map((metric) => latest.find((row) => row.metric === metric)?._max.hour ?? oldest);
@@ -85,7 +87,7 @@ async function claimRun(db: Deps["db"], now: Date, minAgeMs: number): Promise<bo
   const claimed = await db.$executeRaw`
     INSERT INTO "HourlyStatistic" AS last ("metric", "hour", "value") VALUES (${LAST_RUN}, ${EPOCH}, ${at}::bigint)
     ON CONFLICT ("metric", "hour") DO UPDATE SET "value" = EXCLUDED."value"
-    WHERE last."value" <= ${at - minAgeMs}::bigint`;
+    WHERE last."value" <= ${at - minAgeMs}::bigint OR last."value" > ${at}::bigint -- a clock was ahead`;
   return claimed > 0;
 }
 
@@ -96,7 +98,8 @@ async function claimRun(db: Deps["db"], now: Date, minAgeMs: number): Promise<bo
 async function updateLevels(db: Deps["db"], now: Date): Promise<void> {
   const dueAt = { metric: LEVELS_DUE, hour: EPOCH };
   const due = await db.hourlyStatistic.findUnique({ where: { metric_hour: dueAt } });
-  if (due && due.value > now.getTime()) return;
+  const leftMs = Number(due?.value ?? 0) - now.getTime();
+  if (leftMs > 0 && leftMs <= MAX_LEVELS_WAIT_MS) return;
   const startedAt = performance.now();
   const levels = {
     active_accounts: await countActiveAccounts(db, now),
@@ -104,7 +107,7 @@ async function updateLevels(db: Deps["db"], now: Date): Promise<void> {
   };
   const hour = startOf(now, HOUR_MS);
   for (const [metric, value] of Object.entries(levels)) await storeOne(db, { metric, hour, value });
-  const waitMs = Math.round((performance.now() - startedAt) / LEVELS_TIME_SHARE);
+  const waitMs = Math.min(MAX_LEVELS_WAIT_MS, Math.round((performance.now() - startedAt) / LEVELS_TIME_SHARE));
   await storeOne(db, { ...dueAt, value: now.getTime() + waitMs });
 }
 

@@ -80,6 +80,22 @@ describe("the figures of the overview", () => {
     expect((await statisticsAt(later)).active_accounts).toMatchObject({ today: 1, weekAgo: 1 });
   });
 
+  test("are counted again once a clock that was days ahead is right", async () => {
+    const now = newAfternoon();
+    const ahead = new Date(now.getTime() + 3 * DAY_MS);
+    await addSession(await addAccount(ahead), ahead);
+    await countDeliveries(ahead, "sent", 1);
+    await statisticsAt(ahead);
+    await addSession(await addAccount(now), now);
+    await countDeliveries(now, "sent", 2);
+    await updateStatistics({ db: ctx().db, now: () => now }, { minAgeMs: HOUR_MS });
+    const { countedAt, metrics } = await readOverviewDays({ db: ctx().db, now: () => now }, 14);
+    expect(countedAt).toEqual(now);
+    expect([metrics.sign_ups.today, metrics.notifications_sent.today, metrics.active_accounts.today]).toEqual([
+      1, 2, 2,
+    ]);
+  });
+
   test("are counted by one of several processes", async () => {
     const now = newAfternoon();
     const deps = { db: ctx().db, now: () => now };
