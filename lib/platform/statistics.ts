@@ -68,7 +68,8 @@ export async function updateStatistics(deps: Deps, { minAgeMs = 0 } = {}): Promi
   };
   const changes = Object.values(SUBSCRIPTION_EVENTS);
   await store(db, countSignUps(since("sign_ups")));
-  await store(db, countSubscriptionEvents(since(...changes)));
+  // An event is counted in the hour in which it was received, and may be applied hours later.
+  await store(db, countSubscriptionEvents(new Date(since(...changes).getTime() - DAY_MS)));
   await store(db, countUpdateChecks(since("update_checks"), now));
   await store(db, countNotifications(since("notifications_sent", "notifications_failed")));
   await updateLevels(db, now);

@@ -96,6 +96,23 @@ describe("the figures of the overview", () => {
     ]);
   });
 
+  test("count events of subscriptions that are applied hours after they were received", async () => {
+    const now = newAfternoon();
+    const receivedAt = new Date(now.getTime() - 3 * HOUR_MS);
+    const event = { provider: "revenuecat", type: "RENEWAL", state: "processed", facts: {} } as const;
+    const add = (changed: object) => {
+      const data = { ...event, eventId: newId(), occurredAt: receivedAt, receivedAt, ...changed };
+      return ctx().db.billingEvent.create({ data });
+    };
+    await add({});
+    const { id } = await add({ state: "failed" });
+    for (const type of ["INITIAL_PURCHASE", "RENEWAL", "CANCELLATION", "EXPIRATION"])
+      await add({ type, receivedAt: now });
+    expect((await statisticsAt(now)).subscriptions_renewed.today).toBe(2);
+    await ctx().db.billingEvent.update({ where: { id }, data: { state: "processed" } });
+    expect((await statisticsAt(now)).subscriptions_renewed.today).toBe(3);
+  });
+
   test("are counted by one of several processes", async () => {
     const now = newAfternoon();
     const deps = { db: ctx().db, now: () => now };
