@@ -50,7 +50,7 @@ test("writes continue while a bucket accepts connections and does not answer, an
   const address = await listen(server);
   const requested = once(server, "request");
   const deps = depsOf(`http://${address}`);
-  const outcome = createBackup(deps, "s3://releases", undefined, LONG_PAUSE_MS).catch(({ code }) => code);
+  const outcome = createBackup(deps, "s3://releases", { maxPauseMs: LONG_PAUSE_MS }).catch(({ code }) => code);
   await Promise.race([requested, outcome.then((code) => Promise.reject(code))]);
   expect(await writeEvent()).toMatchObject({ type: "written" });
   expect((await checkHealth(deps, { probe: "ready" })).checks).not.toHaveProperty("writes");
@@ -68,7 +68,7 @@ test("health shows that writes wait", async () => {
 
 test("a backup that makes writes wait too long fails, and lets them continue", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-backups-"));
-  const failed = createBackup(depsOf(), folder, undefined, 1);
+  const failed = createBackup(depsOf(), folder, { maxPauseMs: 1 });
   await expect(failed).rejects.toMatchObject({
     code: "backup_failed",
     extras: { detail: expect.stringContaining("made writes wait for more than") },

@@ -12,7 +12,6 @@ import { isNoSpace } from "../files/no-space";
 import { encode } from "./encoding";
 import { writeBackup } from "./format";
 import { backupName } from "./names";
-import type { BackupStore } from "./store";
 import { COPIES, openStore, PARTIAL, PARTIALS, removeOldFiles } from "./store";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
@@ -30,26 +29,31 @@ const running = new WeakSet<Deps["database"]>();
 
 export const isBackingUp = ({ database }: Pick<Deps, "database">): boolean => running.has(database);
 
+/** Records who makes a file, before it has its name: if this fails, the file is removed. */
+type RecordFile = (file: string, sizeBytes: number) => Promise<void>;
+
+type Options = { id?: string; maxPauseMs?: number; recordFile?: RecordFile };
+
 /**
  * Backs up the database and its secrets to a folder or an S3 bucket, and records the outcome. `id` is a record that exists.
  * Writes to the embedded database wait while it is read, for `maxPauseMs` at most.
- * @throws AppError backup_in_progress, backup_not_configured, backup_failed, disk_full
+ * @throws AppError backup_in_progress, backup_not_configured, backup_failed, disk_full; what `recordFile` throws
  */
-export function createBackup(deps: Deps, to: string, id?: string, maxPauseMs = MAX_PAUSE_MS) {
-  return oneAtATime(deps, () => createRecorded(deps, to, id, maxPauseMs));
+export function createBackup(deps: Deps, to: string, options: Options = {}) {
+  return oneAtATime(deps, () => createRecorded(deps, to, options));
 }
 
 /**
  * Writes what a backup has to a file in the data folder, not encrypted and without a record, for an export, which removes it.
- * @throws AppError backup_in_progress, backup_failed, disk_full
+ * @throws AppError backup_in_progress, backup_failed, disk_full; what `recordFile` throws
  */
-export function copyForExport(deps: Deps, maxPauseMs: number) {
+export function copyForExport(deps: Deps, options: Omit<Options, "id">) {
   const config = { ...deps.config, BACKUP_RECIPIENT: undefined };
   const folder = path.resolve(/* turbopackIgnore: true */ config.DATA_DIR, "export");
   const copy = async () => {
     await makeFolder(folder, 0o700);
     await removeOldFiles(folder, COPIES); // of exports that were killed
-    const copied = await write({ ...deps, config }, folder, deps.now(), maxPauseMs);
+    const copied = await write({ ...deps, config }, folder, deps.now(), options);
     return { ...copied, file: path.join(folder, copied.file) };
   };
   return oneAtATime(deps, () => copy().catch((error) => Promise.reject(toAppError(error))));
@@ -65,13 +69,13 @@ async function oneAtATime<T>({ database }: Pick<Deps, "database">, run: () => Pr
   }
 }
 
-async function createRecorded(deps: Deps, to: string, id: string | undefined, maxPauseMs: number) {
+async function createRecorded(deps: Deps, to: string, { id, ...options }: Options) {
   const { db, log, now } = deps;
   const startedAt = now();
   const record = id ?? newId(startedAt);
   try {
     if (id === undefined) await db.backup.create({ data: { id: record, startedAt } });
-    const created = await write(deps, to, startedAt, maxPauseMs);
+    const created = await write(deps, to, startedAt, options);
     const { file, sizeBytes } = created;
     await db.backup.update({ where: { id: record }, data: { endedAt: now(), file, sizeBytes } });
     await db.backup.deleteMany({ where: { startedAt: { lt: new Date(now().getTime() - RECORD_RETENTION_MS) } } });
@@ -86,9 +90,15 @@ async function createRecorded(deps: Deps, to: string, id: string | undefined, ma
   }
 }
 
-async function write({ config, database, now }: Deps, to: string, createdAt: Date, maxPauseMs: number) {
+async function write(
+  { config, database, now }: Deps,
+  to: string,
+  createdAt: Date,
+  { maxPauseMs = MAX_PAUSE_MS, recordFile = async () => {} }: Options,
+) {
   const store = openStore(config, to);
   const file = backupName(createdAt);
+  const storeFile = (chunks: Chunks) => store.write(file, recorded(chunks, file, recordFile));
   const snapshot = await database.openSnapshot();
   try {
     const secrets = config.mode === "embedded" ? await readSecretsText(config.DATA_DIR) : null;
@@ -98,7 +108,7 @@ async function write({ config, database, now }: Deps, to: string, createdAt: Dat
     const plain = config.mode === "embedded" ? within(maxPauseMs, rows, snapshot) : closing(rows, snapshot);
     const chunks = encode(plain, config.BACKUP_RECIPIENT);
     const isSpooled = config.mode === "embedded" && store.isRemote; // a slow storage would make writes wait
-    const sizeBytes = await (isSpooled ? spool(config.DATA_DIR, store, file, chunks) : store.write(file, chunks));
+    const sizeBytes = await (isSpooled ? spool(config.DATA_DIR, file, chunks, storeFile) : storeFile(chunks));
     const seconds = (now().getTime() - createdAt.getTime()) / 1000;
     return { file, sizeBytes, isEncrypted: config.BACKUP_RECIPIENT !== undefined, createdAt, seconds };
   } finally {
@@ -106,16 +116,28 @@ async function write({ config, database, now }: Deps, to: string, createdAt: Dat
   }
 }
 
+type Chunks = AsyncIterable<Uint8Array>;
+
 /** Writes the chunks to a file in the data folder, and stores that file. */
-async function spool(folder: string, store: BackupStore, name: string, chunks: AsyncIterable<Uint8Array>) {
+async function spool(folder: string, name: string, chunks: Chunks, storeFile: (chunks: Chunks) => Promise<number>) {
   await removeOldFiles(folder, PARTIALS);
   const file = path.join(folder, `${name}${PARTIAL}`);
   try {
     await writeChunks(file, chunks, 0o600);
-    return await store.write(name, createReadStream(file));
+    return await storeFile(createReadStream(file));
   } finally {
     await rm(file, { force: true });
   }
+}
+
+/** Records the file after its last chunk. The store gives it its name only then. */
+async function* recorded(chunks: Chunks, file: string, recordFile: RecordFile) {
+  let sizeBytes = 0;
+  for await (const chunk of chunks) {
+    yield chunk;
+    sizeBytes += chunk.byteLength;
+  }
+  await recordFile(file, sizeBytes);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import type { Context } from "../../context";
+import type { Context, Tx } from "../../context";
 import { AppError } from "../../errors";
 import { operation } from "../../operation";
 import type { Operator } from "../../principal";
 import { commandLineOf, recordOperatorEvent } from "../audit/operator-events";
+import { isDatabaseUnavailable } from "../database-errors";
 import { copyForExport, createBackup } from "./create-backup";
 import { cancelMove, DatabaseMove, NewDatabaseMove, readMove, startMove } from "./move-database";
 
@@ -79,10 +80,9 @@ type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 
 /** @throws AppError backup_in_progress, backup_failed, disk_full */
 async function exportRows(deps: Deps, operator: Operator, { maxPauseSeconds }: NewExport) {
-  const copied = await copyForExport(deps, maxPauseSeconds * 1000);
   const event = { type: "database_exported", target: "database" } as const;
-  await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
-  return copied;
+  const recordFile = () => recordEvent(deps, operator, event);
+  return copyForExport(deps, { maxPauseMs: maxPauseSeconds * 1000, recordFile });
 }
 
 /**
@@ -96,11 +96,21 @@ async function makeBackup(deps: Deps, operator: Operator, { to }: NewBackup, { i
   }
   const location = to ?? deps.config.BACKUP_TO;
   if (location === undefined) throw new AppError("backup_not_configured", "BACKUP_TO is not set.");
-  const created = await createBackup(deps, location);
-  const { file, sizeBytes } = created;
-  const event = { type: "backup_made", target: `backup:${file}`, details: { to: location, sizeBytes } } as const;
-  await deps.db.$transaction((tx) => recordOperatorEvent(tx, deps.now(), operator, event));
-  return { ...created, to: location };
+  const recordFile = (file: string, sizeBytes: number) =>
+    recordEvent(deps, operator, {
+      type: "backup_made",
+      target: `backup:${file}`,
+      details: { to: location, sizeBytes },
+    });
+  return { ...(await createBackup(deps, location, { recordFile })), to: location };
+}
+
+/** @throws AppError unavailable, since the database has failed and not the backup; unauthenticated */
+async function recordEvent(deps: Deps, operator: Operator, event: Parameters<typeof recordOperatorEvent>[3]) {
+  const record = (tx: Tx) => recordOperatorEvent(tx, deps.now(), operator, event);
+  await deps.db.$transaction(record).catch((error: unknown) => {
+    throw isDatabaseUnavailable(error) ? new AppError("unavailable", { cause: error }) : error;
+  });
 }
 
 const TO = "postgres://homeport@db.example.com/homeport";

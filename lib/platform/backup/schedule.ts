@@ -28,7 +28,7 @@ export async function runScheduledBackup(deps: Deps): Promise<void> {
   const scheduledFor = lastTimes(schedule, now())[0];
   const id = scheduledFor && (await claim({ db, now }, scheduledFor));
   if (!id) return;
-  await createBackup(deps, to, id);
+  await createBackup(deps, to, { id });
   const store = openStore(config, to);
   const expired = expiredNames(await store.list(), config.BACKUP_KEEP);
   for (const name of expired) await store.remove(name);

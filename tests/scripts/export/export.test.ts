@@ -75,7 +75,7 @@ async function newService(url?: string) {
         secrets: config.secrets,
         vapidPrivateKey: undefined,
         hasReleaseFiles,
-        copyRows: async () => (await copyForExport(deps, 10_000)).file,
+        copyRows: async () => (await copyForExport(deps, {})).file,
         readCatalog: () => readCatalog(config),
       }),
   };
