@@ -9,6 +9,7 @@ import { ifMissing, makeFolder, writeDurably } from "../../platform/files/durabl
 import { FileLockedError, lockFile } from "../../platform/files/lock";
 import { exceedsShare, type ReleaseReader } from "../access";
 import { catalogFileOf } from "../catalog/catalog";
+import { removeStaleParts } from "../publishing/files/build-file";
 import { readCatalog } from "../publishing/service-catalog";
 
 const MAX_UPLOADS = 1_000;
@@ -150,9 +151,11 @@ export async function consumeUploads<T>(
   return lockRest([...new Set(ids)].sort());
 }
 
-/** Deletes the uploads to which nothing was added for a day. Returns how many. */
+/** Deletes the uploads to which nothing was added for a day, and what an interrupted publication left. Returns how many uploads. */
 export async function removeExpiredUploads(deps: UploadDeps & { now: () => Date }): Promise<number> {
-  if (catalogFileOf(deps.config) === null) return 0;
+  const catalogFile = catalogFileOf(deps.config);
+  if (catalogFile === null) return 0;
+  await removeStaleParts(path.dirname(catalogFile));
   const folder = await uploadFolder(deps);
   let removed = 0;
   const isExpired = async (id: string) => {

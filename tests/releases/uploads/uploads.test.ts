@@ -3,10 +3,12 @@ import { appendFileSync } from "node:fs";
 import { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
+import { lockFile } from "@/lib/platform/files/lock";
 import { appendToUpload, removeExpiredUploads } from "@/lib/releases/uploads/uploads";
 import { call } from "@/tests/support/api";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { clock, ctx, withContext } from "@/tests/support/context";
+import { draftOf, publishDrafts } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { createUpload, offsetOf, sendPart, tus, uploadFile } from "@/tests/support/releases/uploads";
 import { callsHandlers } from "@/tests/support/server";
@@ -177,6 +179,34 @@ describe("an upload", () => {
     expect(await removeExpiredUploads(ctx())).toBe(2);
     expect([await offsetOf(old), await offsetOf(recent)]).toEqual([404, 1_000]);
     expect((await readdir(folder())).filter((name) => [old.id, stray].some((id) => name.startsWith(id)))).toEqual([]);
+  });
+
+  test("that was being published when the process was killed leaves its second name for a day", async () => {
+    await uploadFile(await newKey());
+    const [old, recent] = [path.join(folder(), "..", ".old.part"), path.join(folder(), "..", ".recent.part")];
+    const yesterday = new Date(clock.now().getTime() - 25 * 3_600_000);
+    for (const file of [old, recent]) await writeFile(file, "");
+    await utimes(old, yesterday, yesterday);
+    await removeExpiredUploads(ctx());
+    const names = await readdir(path.dirname(old));
+    expect(names.filter((name) => name.endsWith(".part"))).toEqual([".recent.part"]);
+    await rm(recent);
+  });
+
+  test("is published a day after its last byte, also while expired uploads are deleted", async () => {
+    const key = await newKey();
+    const upload = await uploadFile(key);
+    const yesterday = new Date(clock.now().getTime() - 25 * 3_600_000);
+    await utimes(fileOf(upload), yesterday, yesterday);
+    const catalogFile = path.join(folder(), "..", "catalog.json");
+    const unlock = await lockFile(`${catalogFile}.lock`);
+    const publishing = publishDrafts(key.key, [draftOf("1.4.0", upload)]);
+    const parts = async () => (await readdir(path.dirname(catalogFile))).filter((name) => name.endsWith(".part"));
+    await expect.poll(parts).toHaveLength(1);
+    await removeExpiredUploads(ctx());
+    await unlock();
+    const published = await publishing;
+    expect(published).toMatchObject({ status: 201, releases: [{ outcome: "added" }] });
   });
 
   test("does not expire if its next bytes arrive just before it is locked", async () => {

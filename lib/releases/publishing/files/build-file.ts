@@ -1,9 +1,9 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { link, readdir, rm, stat } from "node:fs/promises";
+import { link, readdir, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
 import { CommandError } from "../../../errors";
-import { makeFolder, moveDurably, writeChunks } from "../../../platform/files/durable";
+import { ifMissing, makeFolder, moveDurably, writeChunks } from "../../../platform/files/durable";
 
 /** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */
 export type Digest = { sizeBytes: number; sha256: string; sha512: string };
@@ -81,6 +81,7 @@ export async function copyToFolder(file: string, folder: string, onProgress?: On
 export async function linkToFolder(file: string, folder: string): Promise<NamedFile | null> {
   const { part, ...named } = namePart(folder);
   try {
+    await utimes(file, new Date(), new Date()); // both names have one time, and an old part is deleted
     await link(file, part);
     return named;
   } catch (error) {
@@ -98,9 +99,10 @@ function namePart(folder: string): NamedFile & { part: string } {
   return { part, moveTo, discard: () => rm(part, { force: true }) };
 }
 
+/** Deletes the temporary files that processes left in a folder when they were killed. */
 export async function removeStaleParts(folder: string): Promise<void> {
   const before = Date.now() - MAX_PART_AGE_MS;
-  for (const name of await readdir(folder)) {
+  for (const name of await readdir(/* turbopackIgnore: true */ folder).catch(ifMissing([]))) {
     if (!name.startsWith(".") || !name.endsWith(PART_EXTENSION)) continue;
     const file = path.join(folder, name);
     const stats = await stat(file).catch(() => null); // deleted in the meantime
