@@ -63,6 +63,11 @@ const SETTINGS = {
   APNS_TEAM_ID: "A1B2C3D4E5",
 };
 
+/** Commands on the machine name the folder or the bucket of a backup. */
+const BACKUPS = "/api/admin/backups";
+const BUCKET = /^$|^s3:\/\/[^/]/;
+const MAX_LOCATION_LENGTH = 1_000;
+
 const table = createRouteTable(
   new Map([...responders].filter(([, responder]) => typeof responder === "object")),
   new Map(),
@@ -130,7 +135,8 @@ export class World {
     const found = findRoute(table, url.pathname);
     const handler = typeof found?.responder === "object" ? (found.responder as Handlers)[sent.method] : undefined;
     if (!found || !handler) throw new Error(`No route for ${sent.method} ${url.pathname}`);
-    const { method, headers, body } = sent;
+    const { method, headers } = sent;
+    const body = url.pathname === BACKUPS ? this.#withOwnFolder(sent.body) : sent.body;
     const hasBody = body !== undefined && method !== "GET" && method !== "HEAD";
     const request = new Request(url, { method, headers, ...(hasBody && { body, duplex: "half" }) } as RequestInit);
     this.#ips = (this.#ips + 1) % 60_000;
@@ -152,6 +158,18 @@ export class World {
     const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
     this.onAnswer(sent, answer, faults);
     return answer;
+  }
+
+  /** The body with the folder of a backup below the world's own: another would stay, below the working directory for example. */
+  #withOwnFolder(body: Sent["body"]): Sent["body"] {
+    try {
+      const given = JSON.parse(Buffer.from(body ?? "").toString());
+      if (BUCKET.test(given.to.trim())) return body;
+      const to = path.join(this.#folder, "named", path.resolve("/", given.to.trim()));
+      return to.length > MAX_LOCATION_LENGTH ? body : JSON.stringify({ ...given, to });
+    } catch {
+      return body; // it names none
+    }
   }
 
   /** What an email to somebody says that matches a pattern: its first group. */
