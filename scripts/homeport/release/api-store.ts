@@ -1,4 +1,5 @@
 import path from "node:path";
+import { CommandError } from "../../../lib/errors";
 import { type HashedFile, hashDraft, type ReleaseDraft } from "../../../lib/releases/publishing/draft";
 import { BLOCK_MAP_EXTENSION } from "../../../lib/releases/publishing/files/block-map";
 import { digestFile } from "../../../lib/releases/publishing/files/build-file";
@@ -7,7 +8,7 @@ import type { PublishedReleases, ReleasesFilter } from "../../../lib/releases/pu
 import { drawProgress } from "../terminal";
 import type { AdminApi } from "../transport/admin-api";
 import type { ReleaseStore } from "./release-store";
-import { type UploadedFile, type UploadIdStore, uploadFile } from "./upload";
+import { type Uploaded, type UploadedFile, type UploadIdStore, uploadFile } from "./upload";
 import { verifyReleases } from "./verify-downloads";
 
 /** The catalog of a service. `isElsewhere`: on another machine, so its files are verified as clients download them. */
@@ -33,7 +34,25 @@ async function add(
   uploadIds: UploadIdStore,
   drafts: readonly ReleaseDraft[],
 ): Promise<PublishedReleases> {
-  const uploads = new Map<string, Awaited<ReturnType<typeof uploadFile>>>();
+  const uploads = new Map<string, Uploaded>();
+  try {
+    return await publish(api, uploadIds, drafts, uploads);
+  } catch (error) {
+    if (!(error instanceof CommandError && error.code === "validation_failed")) throw error;
+    const gone = await Promise.all([...uploads.values()].map((one) => one.isGone()));
+    if (!gone.includes(true)) throw error;
+    // The service may have stopped after it had published them: it answers that they are unchanged.
+    return await publish(api, uploadIds, drafts, new Map());
+  }
+}
+
+/** Uploads the files that are not in `uploads`, and publishes them. */
+async function publish(
+  api: AdminApi,
+  uploadIds: UploadIdStore,
+  drafts: readonly ReleaseDraft[],
+  uploads: Map<string, Uploaded>,
+): Promise<PublishedReleases> {
   const upload = async (source: UploadedFile) => {
     const uploaded = uploads.get(source.file) ?? (await uploadFile(api.client, uploadIds, source));
     uploads.set(source.file, uploaded);

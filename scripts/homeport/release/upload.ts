@@ -21,19 +21,23 @@ const TEMPORARY = /^(http_(408|423|429|5\d\d)|unreachable|unavailable|overloaded
 /** A file to upload. `sha256` finds the upload of an interrupted run. */
 export type UploadedFile = { file: string; fileName: string; sizeBytes: number; sha256: string };
 
-/** Uploads a file (tus 1.0), or the rest after an interrupted run. `forget` is for when the upload has been used. */
+/** A file that was uploaded. `forget` is for when the upload has been used. */
+export type Uploaded = { uploadId: string; isGone: () => Promise<boolean>; forget: () => Promise<void> };
+
+/** Uploads a file (tus 1.0), or the rest after an interrupted run. */
 export async function uploadFile(
   client: HttpClient,
   uploadIds: UploadIdStore,
   upload: UploadedFile,
-): Promise<{ uploadId: string; forget: () => Promise<void> }> {
+): Promise<Uploaded> {
   const name = createHash("sha256").update([client.url, upload.sha256, upload.fileName].join("\n")).digest("hex");
   const known = await uploadIds.get(name);
-  const isKnown = known !== null && (await retry(client, () => offsetOf(client, known, upload))) !== null;
+  const exists = async (id: string) => (await retry(client, () => offsetOf(client, id, upload))) !== null;
+  const isKnown = known !== null && (await exists(known));
   const uploadId = isKnown ? known : await retry(client, () => createUpload(client, upload));
   if (!isKnown) await uploadIds.set(name, uploadId);
   await sendFile(client, uploadId, upload);
-  return { uploadId, forget: () => uploadIds.delete(name) };
+  return { uploadId, isGone: async () => !(await exists(uploadId)), forget: () => uploadIds.delete(name) };
 }
 
 async function createUpload(client: HttpClient, { fileName, sizeBytes }: UploadedFile): Promise<string> {

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { makeBlockMap, serializeBlockMap } from "@/lib/releases/publishing/files/block-map";
 import { newKey } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
+import { loseResponses } from "@/tests/support/idempotency";
 import { publishVersion } from "@/tests/support/releases/admin-api";
 import { isolateDataFolder } from "@/tests/support/releases/catalogs";
 import { build, draftOf, newFolder } from "@/tests/support/releases/publishing";
@@ -93,6 +94,19 @@ test("a change is made once, and reported, where the response to its first attem
   const removed = await store.remove({ ids: ["core-windows-x64-3.0.0"] }, { isForced: false, isDryRun: false });
   expect(removed.result.releases).toEqual(["core-windows-x64-3.0.0"]);
   expect([...lost]).toEqual(["PATCH", "POST"]);
+});
+
+test("a release is added although the service stops between its publication and the response", async () => {
+  let hasStopped = false;
+  const store = storeOf(await newKey(), async ({ method, path }) => {
+    if (hasStopped || method !== "POST" || !path.endsWith("/releases")) return false;
+    hasStopped = true;
+    await loseResponses();
+    return true;
+  });
+  const added = await store.add([draftOf(await build(await newFolder(), "setup.exe"), "3.1.0")]);
+  expect(added.releases).toEqual([{ id: "core-windows-x64-3.1.0", outcome: "unchanged" }]);
+  expect(hasStopped).toBe(true);
 });
 
 test("a block map beside a file is published with it", async () => {

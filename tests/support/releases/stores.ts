@@ -9,12 +9,12 @@ const NO_UPLOAD_IDS = { get: async () => null, set: async () => {}, delete: asyn
 /** The releases as a command far from the service has them. The responses to requests that `isLost` names do not arrive. */
 export function storeOf(
   { key: token }: { key: string },
-  isLost: (request: HttpRequest) => boolean = () => false,
+  isLost: (request: HttpRequest) => boolean | Promise<boolean> = () => false,
 ): ReleaseStore {
   const send = async (request: HttpRequest) => {
     const { method, path, headers = {}, body } = request;
     const response = await call(method, path, { token, headers, ...(body !== undefined && { body }) });
-    if (isLost(request)) throw new TypeError("fetch failed");
+    if (await isLost(request)) throw new TypeError("fetch failed");
     return response;
   };
   return apiStore(createAdminApi(clientOf("https://updates.example.com", send, 1)), NO_UPLOAD_IDS, true);
