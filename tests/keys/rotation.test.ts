@@ -10,6 +10,7 @@ import { newestVerificationToken } from "@/lib/auth/email-verification";
 import { isRecognizedDevice } from "@/lib/auth/recognized-clients";
 import { decodeToken, encodeToken } from "@/lib/auth/sessions/sessions";
 import { dataKey, loadDataKeys } from "@/lib/platform/keys/data-keys";
+import { secretId } from "@/lib/platform/keys/key-ring";
 import { decryptSecret, encryptSecret } from "@/lib/platform/keys/stored-secrets";
 import { newAccount } from "@/tests/support/accounts";
 import { get, post } from "@/tests/support/api";
@@ -235,6 +236,17 @@ test("it outlives a rotation: with both secrets before the keys are re-wrapped, 
   expect(await withSecrets([NEW_SECRET], decrypted)).toBe("a secret");
   const written = await withSecrets([NEW_SECRET], () => encryptSecret(ctx(), "totp:bob", "another secret"));
   expect(await decryptSecret(ctx(), "totp:bob", written)).toBe("another secret"); // as an instance that still runs
+});
+
+test("a rotation is in the audit trail, and one that changes nothing is not", async () => {
+  const where = { type: "data_keys_rewrapped", actor: "operator:ann" };
+  const before = await ctx().db.auditEvent.count({ where });
+  await rotateKeys([NEW_SECRET, SECRET]);
+  await rotateKeys([NEW_SECRET, SECRET]);
+  const events = await ctx().db.auditEvent.findMany({ where, orderBy: { id: "desc" } });
+  expect(events).toHaveLength(before + 1);
+  const details = { rewrapped: expect.any(Number), secretId: secretId(NEW_SECRET) };
+  expect(events[0]).toMatchObject({ target: "data_keys", accountId: null, details });
 });
 
 test("without the secret that protects it, it is unavailable, and re-wrapping names the secret and changes nothing", async () => {

@@ -207,7 +207,7 @@ const ROOMS: Record<string, string[]> = {
     "lib/principal",
   ],
   "lib/platform/json": [],
-  "lib/platform/keys": ["lib/context", "lib/operation"],
+  "lib/platform/keys": ["lib/context", "lib/operation", "lib/platform/audit", "lib/principal"],
   "lib/platform/limits": [],
   "lib/platform/lists": ["lib/platform/db/generated/client", "lib/platform/db/sql", "lib/platform/db/transaction"],
   "lib/platform/mail": [

@@ -57,6 +57,7 @@ export const EVENT_LABELS = {
   publisher_removed: "Publisher removed",
   publisher_token_issued: "Access token issued to a CI job",
   publisher_refused: "ID token of a CI job refused",
+  data_keys_rewrapped: "Data keys encrypted with another secret",
   database_moved: "Move of the database started",
   database_move_canceled: "Move of the database canceled",
   billing_event_replayed: "Billing event replayed",

@@ -1,5 +1,7 @@
 import { createECDH, createHmac, randomBytes } from "node:crypto";
 import type { Context } from "../../context";
+import type { Operator } from "../../principal";
+import { recordOperatorEvent } from "../audit/operator-events";
 import { perObject } from "../per-object";
 import { deriveKey, findSecret, open, type Secrets, seal, secretId } from "./key-ring";
 
@@ -112,10 +114,13 @@ function newPrivateKey(): Buffer {
 export type Rewrapped = { rewrapped: number; unchanged: number; missingSecretIds: string[] };
 
 /**
- * Wraps every data key with the first secret, in one transaction. The keys stay the same, and so does what they encrypt.
- * Keys whose secret is not in the ring are left as they are.
+ * Wraps every data key with the first secret, in one transaction with its event in the audit trail. The keys stay the same,
+ * and so does what they encrypt. Keys whose secret is not in the ring are left as they are.
  */
-export async function rewrapDataKeys({ config, db }: Pick<Context, "config" | "db">): Promise<Rewrapped> {
+export async function rewrapDataKeys(
+  { config, db, now }: Pick<Context, "config" | "db" | "now">,
+  operator: Operator,
+): Promise<Rewrapped> {
   const { secrets } = config;
   return db.$transaction(async (tx) => {
     const rows = await tx.dataKey.findMany({ orderBy: { id: "asc" } });
@@ -127,6 +132,10 @@ export async function rewrapDataKeys({ config, db }: Pick<Context, "config" | "d
       else missing.add(row.wrappedBy);
     }
     const count = old.filter(({ wrappedBy }) => !missing.has(wrappedBy)).length;
+    if (count > 0) {
+      const details = { rewrapped: count, secretId: secretId(secrets[0]) };
+      await recordOperatorEvent(tx, now(), operator, { type: "data_keys_rewrapped", target: "data_keys", details });
+    }
     return { rewrapped: count, unchanged: rows.length - old.length, missingSecretIds: [...missing] };
   });
 }

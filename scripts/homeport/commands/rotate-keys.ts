@@ -1,11 +1,14 @@
+import { parseOperatorName } from "../../../lib/auth/local-operator";
 import { LIFETIMES } from "../../../lib/auth/sessions/sessions";
 import type { Context } from "../../../lib/context";
+import { commandLineOf } from "../../../lib/platform/audit/operator-events";
 import { type Config, loadConfig } from "../../../lib/platform/config";
 import { removePreviousSecrets, replaceSecret } from "../../../lib/platform/embedded-secrets";
 import { type Rewrapped, rewrapDataKeys } from "../../../lib/platform/keys/data-keys";
 import { openCommandDatabase } from "../../command-database";
 import { UsageError } from "../../command-line";
 import type { Output } from "../output";
+import { encodedOperatorName } from "../transport/running-service";
 
 /** No session token lives longer. */
 const SESSION_DAYS = LIFETIMES.token.absoluteMs / (24 * 60 * 60 * 1000);
@@ -32,7 +35,7 @@ export async function rotateKeys(output: Output): Promise<void> {
 async function rotateIn(config: Config, db: Context["db"]): Promise<string> {
   const { secrets } = config;
   if (!secrets) return rotateGenerated(config, db);
-  const text = describe(await rewrapDataKeys({ config: { ...config, secrets }, db }));
+  const text = await rewrap({ ...config, secrets }, db);
   if (secrets.length === 1) return text;
   return `${text} Keep the other secrets in NEXTAUTH_SECRET until ${SESSION_DAYS} days after the rotation: sessions need them.`;
 }
@@ -41,9 +44,14 @@ async function rotateIn(config: Config, db: Context["db"]): Promise<string> {
 async function rotateGenerated(config: Config, db: Context["db"]): Promise<string> {
   const now = new Date();
   const { secrets } = await replaceSecret(config.DATA_DIR, now);
-  const text = describe(await rewrapDataKeys({ config: { ...config, secrets }, db }));
+  const text = await rewrap({ ...config, secrets }, db);
   await removePreviousSecrets(config.DATA_DIR, new Date(now.getTime() - LIFETIMES.token.absoluteMs));
   return `${config.DATA_DIR}/secrets.json has a new secret. ${text}`;
+}
+
+async function rewrap(config: Context["config"], db: Context["db"]): Promise<string> {
+  const operator = commandLineOf({ operator: parseOperatorName(encodedOperatorName()) });
+  return describe(await rewrapDataKeys({ config, db, now: () => new Date() }, operator));
 }
 
 function describe({ rewrapped, unchanged, missingSecretIds }: Rewrapped): string {

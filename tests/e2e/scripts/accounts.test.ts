@@ -105,6 +105,9 @@ describe("on the embedded database", () => {
       expect((await secrets()).previousSecrets).toHaveLength(count);
     }
     expect((await secrets()).secret).not.toBe(before.secret);
+    const rotations = ["audit", "list", "--type", "data_keys_rewrapped", "--json"];
+    const trail = await runCommand("homeport", rotations, { DATA_DIR: service.dataDir });
+    expect(JSON.parse(trail.stdout)).toMatchObject(Array(2).fill({ target: "data_keys", details: { rewrapped: 3 } }));
     expect((await secrets()).previousSecrets?.at(-1)).toMatchObject({ secret: before.secret });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
 

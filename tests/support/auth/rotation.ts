@@ -1,3 +1,4 @@
+import { commandLineOf } from "@/lib/platform/audit/operator-events";
 import { clearDataKeyCache, pseudonym, rewrapDataKeys } from "@/lib/platform/keys/data-keys";
 import { type Secrets, secretId } from "@/lib/platform/keys/key-ring";
 import { createRateLimits } from "@/lib/platform/rate-limits";
@@ -14,8 +15,10 @@ export function withSecrets<T>(secrets: Secrets, run: () => Promise<T>): Promise
   return withContext({ config, limits: createRateLimits({ ...ctx(), config, pseudonymOf }) }, run);
 }
 
+const operator = commandLineOf({ operator: "operator:ann" });
+
 /** Runs `homeport accounts rotate-keys` with this list in NEXTAUTH_SECRET. */
-export const rotateKeys = (secrets: Secrets) => withSecrets(secrets, () => rewrapDataKeys(ctx()));
+export const rotateKeys = (secrets: Secrets) => withSecrets(secrets, () => rewrapDataKeys(ctx(), operator));
 
 /** Undoes the rotations of a test, for the tests that follow in the same database. */
 export async function restoreKeys(): Promise<void> {
