@@ -7,12 +7,12 @@ import type { CopySnapshot } from "../db/copy";
 import { appliedMigrations } from "../db/copy";
 import { newId } from "../db/ids";
 import { readSecretsText } from "../embedded-secrets";
-import { makeFolder, writeChunks } from "../files/durable";
+import { makeFolder, removeOldFiles, writeChunks } from "../files/durable";
 import { isNoSpace } from "../files/no-space";
 import { encode } from "./encoding";
 import { writeBackup } from "./format";
 import { backupName } from "./names";
-import { COPIES, openStore, PARTIAL, PARTIALS, removeOldFiles } from "./store";
+import { COPIES, openStore, PARTIAL, PARTIALS } from "./store";
 
 type Deps = Pick<Context, "config" | "database" | "db" | "log" | "now">;
 

@@ -1,11 +1,11 @@
 import { createReadStream } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../../errors";
 import type { Bucket } from "../adapters/s3";
 import { createS3Files } from "../adapters/s3-files";
 import type { Config } from "../config";
-import { makeFolder, moveDurably, writeChunks } from "../files/durable";
+import { makeFolder, moveDurably, removeOldFiles, writeChunks } from "../files/durable";
 
 export type BackupStore = {
   /** Whether it is reached over the network, and may be slow or not answer. */
@@ -20,8 +20,6 @@ export type BackupStore = {
 
 /** The ending of an unfinished file. */
 export const PARTIAL = ".partial";
-/** Older files are of backups and exports that were killed. */
-const MAX_PARTIAL_AGE_MS = 24 * 60 * 60 * 1000;
 
 /** Backups in a folder, which is created. Files are readable by their owner alone. */
 function createFolderStore(folder: string): BackupStore {
@@ -44,15 +42,6 @@ function createFolderStore(folder: string): BackupStore {
 /** The names of unfinished files, and of all files. */
 export const PARTIALS = /^homeport-.*\.backup\.partial$/;
 export const COPIES = /^homeport-.*\.backup(\.partial)?$/;
-
-export async function removeOldFiles(folder: string, names: RegExp): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!names.test(name)) continue;
-    const file = path.join(folder, name);
-    const { mtimeMs } = await stat(file);
-    if (Date.now() - mtimeMs > MAX_PARTIAL_AGE_MS) await rm(file, { force: true });
-  }
-}
 
 /**
  * Opens `s3://BUCKET/PREFIX`, or a folder.

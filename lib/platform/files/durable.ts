@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { close, fsync, open as openFile } from "node:fs";
-import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, link, lstat, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import type { z } from "zod";
 
@@ -8,6 +8,8 @@ import type { z } from "zod";
 const MAX_CONCURRENT_SYNCS = 8;
 /** Age of the files that a process has left which was killed. */
 const ABANDONED_MS = 60 * 60 * 1000;
+/** Of temporary files. Older ones are of processes that were killed. */
+const MAX_TEMPORARY_AGE_MS = 24 * 60 * 60 * 1000;
 
 type Options = {
   modifiedAt?: Date;
@@ -99,6 +101,21 @@ export async function makeFolder(folder: string, mode?: number): Promise<void> {
   for (let place = path.dirname(path.resolve(folder)); place.length >= above.length; place = path.dirname(place)) {
     await syncPath(place);
     if (place === above) return;
+  }
+}
+
+/**
+ * Deletes the temporary files and folders of these names that processes left when they were killed, more than a day ago. `uid`: only
+ * those of a user, in a folder that others may write to.
+ */
+export async function removeOldFiles(folder: string, names: RegExp, uid?: number): Promise<void> {
+  const before = Date.now() - MAX_TEMPORARY_AGE_MS;
+  for (const name of await readdir(/* turbopackIgnore: true */ folder).catch(ifMissing([]))) {
+    if (!names.test(name)) continue;
+    const file = path.join(folder, name);
+    const stats = await lstat(file).catch(() => null); // deleted in the meantime
+    if (!stats || (uid !== undefined && stats.uid !== uid)) continue;
+    if (stats.mtimeMs < before) await rm(file, { recursive: true, force: true });
   }
 }
 

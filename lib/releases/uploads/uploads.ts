@@ -5,7 +5,7 @@ import type { Context } from "../../context";
 import { AppError, isAppError } from "../../errors";
 import type { Config } from "../../platform/config";
 import { isUuid, newId } from "../../platform/db/ids";
-import { ifMissing, makeFolder, writeDurably } from "../../platform/files/durable";
+import { ifMissing, makeFolder, removeOldFiles, writeDurably } from "../../platform/files/durable";
 import { FileLockedError, lockFile } from "../../platform/files/lock";
 import { exceedsShare, type ReleaseReader } from "../access";
 import { catalogFileOf } from "../catalog/catalog";
@@ -157,6 +157,7 @@ export async function removeExpiredUploads(deps: UploadDeps & { now: () => Date 
   if (catalogFile === null) return 0;
   await removeStaleParts(path.dirname(catalogFile));
   const folder = await uploadFolder(deps);
+  await removeOldFiles(folder, /\.json\.tmp$/);
   let removed = 0;
   const isExpired = async (id: string) => {
     const writtenAt = await lastWrittenAt(folder, id);

@@ -175,7 +175,9 @@ describe("an upload", () => {
     const yesterday = new Date(clock.now().getTime() - 25 * 3_600_000);
     await utimes(fileOf(old), yesterday, yesterday);
     await writeFile(path.join(folder(), `${stray}.part`), "x");
-    await utimes(path.join(folder(), `${stray}.part`), yesterday, yesterday);
+    await writeFile(path.join(folder(), `${stray}.json.tmp`), "{");
+    for (const name of ["part", "json.tmp"])
+      await utimes(path.join(folder(), `${stray}.${name}`), yesterday, yesterday);
     expect(await removeExpiredUploads(ctx())).toBe(2);
     expect([await offsetOf(old), await offsetOf(recent)]).toEqual([404, 1_000]);
     expect((await readdir(folder())).filter((name) => [old.id, stray].some((id) => name.startsWith(id)))).toEqual([]);

@@ -1,9 +1,9 @@
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { link, readdir, rm, stat, utimes } from "node:fs/promises";
+import { link, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
 import { CommandError } from "../../../errors";
-import { ifMissing, makeFolder, moveDurably, writeChunks } from "../../../platform/files/durable";
+import { makeFolder, moveDurably, removeOldFiles, writeChunks } from "../../../platform/files/durable";
 
 /** A file's size and hashes as the catalog has them: `sha256` in hexadecimal, `sha512` in base64. */
 export type Digest = { sizeBytes: number; sha256: string; sha512: string };
@@ -12,8 +12,7 @@ export type OnProgress = (task: "Hashing" | "Copying" | "Uploading", doneBytes: 
 
 const CHUNK_BYTES = 1024 * 1024;
 const PART_EXTENSION = ".part";
-/** Interrupted copies are deleted after a day. */
-const MAX_PART_AGE_MS = 24 * 60 * 60 * 1000;
+const PARTS = /^\..*\.part$/;
 
 async function sizeOf(file: string): Promise<number> {
   const stats = await stat(file).catch((error: Error) => {
@@ -100,12 +99,4 @@ function namePart(folder: string): NamedFile & { part: string } {
 }
 
 /** Deletes the temporary files that processes left in a folder when they were killed. */
-export async function removeStaleParts(folder: string): Promise<void> {
-  const before = Date.now() - MAX_PART_AGE_MS;
-  for (const name of await readdir(/* turbopackIgnore: true */ folder).catch(ifMissing([]))) {
-    if (!name.startsWith(".") || !name.endsWith(PART_EXTENSION)) continue;
-    const file = path.join(folder, name);
-    const stats = await stat(file).catch(() => null); // deleted in the meantime
-    if (stats && stats.mtimeMs < before) await rm(file, { force: true });
-  }
-}
+export const removeStaleParts = (folder: string): Promise<void> => removeOldFiles(folder, PARTS);
