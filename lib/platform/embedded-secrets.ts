@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { z } from "zod";
 import type { Config } from "./config";
-import { createDurably, makeFolder, readJsonFile, writeDurably } from "./files/durable";
+import { createDurably, makeFolder, readJsonFile, removeOldFiles, writeDurably } from "./files/durable";
 
 const Secret = z.string().min(32);
 const StoredSecrets = z.object({
@@ -15,6 +15,9 @@ type StoredSecrets = z.infer<typeof StoredSecrets>;
 
 /** The generated secrets of embedded mode. `secrets` is what `NEXTAUTH_SECRET` would be, the newest first. */
 type Secrets = { secrets: readonly [string, ...string[]]; billingWebhookSigningSecret: string };
+
+/** What a killed process leaves of the file. It has secrets, too. */
+const TEMPORARY = /^secrets\.json(\.\d+)?\.tmp$/;
 
 const secretsFile = (dataDir: string) => path.join(dataDir, "secrets.json");
 
@@ -34,6 +37,7 @@ export async function withSecrets(config: Config): Promise<Config & Pick<Secrets
 
 /** The secrets of embedded mode, generated at the first start and stored in `DATA_DIR/secrets.json` with mode 0600. */
 async function embeddedSecrets(dataDir: string): Promise<Secrets> {
+  await removeOldFiles(dataDir, TEMPORARY);
   const stored = await readSecrets(dataDir);
   if (stored) return stored;
   const generated = { secret: randomSecret(), billingWebhookSigningSecret: randomSecret() };
