@@ -6,7 +6,7 @@ import { z } from "zod";
 import { readDatabaseTime } from "../../platform/db/clock";
 import type { Prisma, PrismaClient } from "../../platform/db/generated/client";
 import { newId } from "../../platform/db/ids";
-import { makeFolder, moveDurably, readJsonFile, writeChunks } from "../../platform/files/durable";
+import { makeFolder, moveDurably, readJsonFile, removeOldFiles, writeChunks } from "../../platform/files/durable";
 import type { Catalog } from "../catalog/catalog";
 import { indexReleases, type Snapshot } from "../catalog/snapshot";
 import type { Admission } from "../publishing/schema";
@@ -119,6 +119,7 @@ async function readMirrors({ config, log }: Pick<Deps, "config" | "log">): Promi
 async function writeMirrors({ config }: Pick<Deps, "config">, products: Products): Promise<void> {
   const text = JSON.stringify({ schemaVersion: 1, products } satisfies z.infer<typeof Mirror>);
   await makeFolder(config.DATA_DIR);
+  await removeOldFiles(config.DATA_DIR, /^release-policies\..*\.tmp$/);
   for (const name of MIRRORS) {
     const file = mirrorFile(config, name);
     const temporary = `${file}.${newId()}.tmp`; // another process may write at the same time

@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { SemVer } from "semver";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -281,6 +281,21 @@ describe("a product with a policy", () => {
     expect(policy.status).toBe(200);
     expect([published.status, await offered()]).toEqual(published.status === 201 ? [201, "2.0.0"] : [422, "1.0.0"]);
     expect(await publish("3.0.0")).toMatchObject({ status: 422, code: "policy_unmet" });
+  });
+
+  test("is written to the data folder without what killed processes left there a day ago", async () => {
+    const left = mirrors().flatMap((file) => [`${file}.${randomUUID()}.tmp`, `${file}.tmp`]);
+    const dayAgo = new Date(Date.now() - 25 * 3_600_000);
+    for (const file of left) {
+      await writeFile(file, "{");
+      await utimes(file, dayAgo, dayAgo);
+    }
+    await setPolicy({ requirements: ["publisher"] });
+    const names = await readdir(ctx().config.DATA_DIR);
+    expect(names.filter((name) => name.startsWith("release-policies")).sort()).toEqual([
+      "release-policies.copy.json",
+      "release-policies.json",
+    ]);
   });
 
   test("is read from the data folder while the database does not respond, of either copy", async () => {
