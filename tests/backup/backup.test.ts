@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -65,6 +65,18 @@ test("a backup is restored into a folder once, with every row", async () => {
   const database = await openDatabase(config, { onConnectionError: () => {} });
   expect(await database.client.account.count()).toBe(tables.find(({ name }) => name === "Account")?.rows);
   await database.close();
+});
+
+test("a verification deletes the database that a killed one left a day ago", async () => {
+  const [old, recent] = await Promise.all(
+    ["old", "new"].map((name) => mkdtemp(path.join(tmpdir(), `homeport-verify-${name}-`))),
+  );
+  const dayAgo = new Date(Date.now() - 25 * 3_600_000);
+  await writeFile(path.join(old ?? "", "file"), "");
+  await utimes(old ?? "", dayAgo, dayAgo);
+  await verifyBackup({ read: readerOf(file), identityFile });
+  const names = await readdir(tmpdir());
+  expect([old, recent].map((place = "") => names.includes(path.basename(place)))).toEqual([false, true]);
 });
 
 test.runIf(postgresUrl)("a backup is restored into an empty PostgreSQL database once", async () => {

@@ -15,7 +15,7 @@ import { migrationNames } from "../db/migrations";
 import { openServerCopySession } from "../db/server/copy-session";
 import { migrateServer } from "../db/server/migrate";
 import { restoreSecrets } from "../embedded-secrets";
-import { makeFolder, moveDurably, syncTree } from "../files/durable";
+import { makeFolder, moveDurably, removeOldFiles, syncTree } from "../files/durable";
 import { lockFile } from "../files/lock";
 import { decode, parseIdentities } from "./encoding";
 import { BackupError, type Header, notFound, readBackup, type TableSummary } from "./format";
@@ -23,9 +23,12 @@ import { BackupError, type Header, notFound, readBackup, type TableSummary } fro
 /** A backup, which is read twice, and the age identity file that decrypts it. */
 type BackupFile = { read: () => AsyncIterable<Uint8Array>; identityFile: string | undefined };
 
+const VERIFICATIONS = /^homeport-verify-/;
+
 /** Restores a backup into a throw-away embedded database, and compares counts and checksums. @throws BackupError */
 export async function verifyBackup(backup: BackupFile): Promise<Loaded> {
   const chunks = await openBackup(backup);
+  await removeOldFiles(tmpdir(), VERIFICATIONS, process.getuid?.());
   const folder = await mkdtemp(path.join(tmpdir(), "homeport-verify-"));
   try {
     return await loadEmbedded(chunks, folder, false);
