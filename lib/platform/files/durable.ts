@@ -6,8 +6,6 @@ import type { z } from "zod";
 
 /** File systems combine concurrent syncs into one write. */
 const MAX_CONCURRENT_SYNCS = 8;
-/** Age of the files that a process has left which was killed. */
-const ABANDONED_MS = 60 * 60 * 1000;
 /** Of temporary files. Older ones are of processes that were killed. */
 const MAX_TEMPORARY_AGE_MS = 24 * 60 * 60 * 1000;
 
@@ -37,20 +35,9 @@ export const ifMissing =
     throw error;
   };
 
-/** Removes the files of a folder, by the start and end of their names, that no process has written to for an hour. */
-export async function removeAbandoned(folder: string, start = "", end = ""): Promise<void> {
-  for (const name of await readdir(folder).catch(ifMissing([]))) {
-    if (!name.startsWith(start) || !name.endsWith(end)) continue;
-    const file = path.join(folder, name);
-    const changed = await stat(file).catch(ifMissing(null));
-    if (changed && Date.now() - changed.ctimeMs > ABANDONED_MS) await rm(file, { force: true });
-  }
-}
-
 /** Writes a file atomically and durably: temporary file, fsync, rename, and fsync of the folder. */
 export async function writeDurably(file: string, bytes: Uint8Array | string, options: Options = {}): Promise<void> {
   const temporary = options.isShared ? `${file}.${randomUUID()}.tmp` : `${file}.tmp`;
-  if (options.isShared) await removeAbandoned(path.dirname(file), `${path.basename(file)}.`, ".tmp");
   const before = await stat(file).catch(() => null);
   await writeSynced(temporary, bytes, { ...options, mode: before ? before.mode & 0o777 : options.mode });
   await moveDurably(temporary, file);

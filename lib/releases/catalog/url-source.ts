@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { ifMissing, makeFolder, writeDurably } from "../../platform/files/durable";
+import { ifMissing, makeFolder, removeOldFiles, writeDurably } from "../../platform/files/durable";
 import {
   MAX_MANIFEST_BYTES,
   type ManifestSource,
@@ -10,6 +10,7 @@ import {
 } from "./manifest-source";
 
 const POLL_MS = 30_000;
+const TEMPORARY = /^catalog-[\da-f]+\.json\.[\da-f-]+\.tmp$/;
 /** For one read, from the first redirect to the last byte. */
 const TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 5;
@@ -45,6 +46,7 @@ export function urlSource(manifestUrl: string, cacheFolder: string, timeoutMs = 
     },
     writeCached: async ({ bytes }: RawManifest) => {
       await makeFolder(cacheFolder);
+      await removeOldFiles(cacheFolder, TEMPORARY);
       await writeDurably(cacheFile, bytes, { isShared: true });
     },
     close: () => closing.abort(),

@@ -7,7 +7,7 @@ import { createS3Files } from "../../platform/adapters/s3-files";
 import type { Config } from "../../platform/config";
 import { attachment } from "../../platform/content-disposition";
 import { newId } from "../../platform/db/ids";
-import { ifMissing, makeFolder, moveDurably, removeAbandoned, writeChunks } from "../../platform/files/durable";
+import { ifMissing, makeFolder, moveDurably, writeChunks } from "../../platform/files/durable";
 
 /** What a mirror is to have at a path. `fileName` null: a feed. */
 export type MirrorObject = {
@@ -36,6 +36,7 @@ export type MirrorStore = {
 /** The paths below it are those of the service, so that a CDN or another host can take the place of the service. */
 const MIRROR_FOLDER = "api/updates/";
 const UNFINISHED = "api/.unfinished";
+const ABANDONED_MS = 60 * 60 * 1000;
 /** A feed is written, or not, before another process can have the lease. */
 const FEED_TIMEOUT_MS = 5_000;
 
@@ -150,6 +151,15 @@ async function filesBelow(folder: string): Promise<string[]> {
     return entry.isDirectory() ? filesBelow(place) : [place];
   });
   return (await Promise.all(files)).flat();
+}
+
+/** What processes that were killed have left behind. Others may be writing; a file may have its release's `mtime`. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(ifMissing([]))) {
+    const file = path.join(folder, name);
+    const changed = await stat(file).catch(ifMissing(null));
+    if (changed && Date.now() - changed.ctimeMs > ABANDONED_MS) await rm(file, { force: true });
+  }
 }
 
 async function statOf(file: string): Promise<Stored> {

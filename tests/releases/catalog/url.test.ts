@@ -226,7 +226,7 @@ describe("a start while the URL is not reachable", () => {
     await store();
     expect(await readdir(folder)).toContain(left); // it may be written now
     onTestFinished(() => void vi.useRealTimers());
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 60 * 60 * 1000 });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 25 * 60 * 60 * 1000 });
     await store();
     expect((await readdir(folder)).sort()).toEqual([...stored, "of-another.json.tmp"].sort());
   });
