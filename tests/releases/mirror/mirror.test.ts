@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import path from "node:path";
 import { Readable } from "node:stream";
@@ -180,6 +180,24 @@ test("a process that starts copies nothing that is there, and another one takes 
     expect(await copies()).toEqual(before);
     expect((await readdir(path.join(first.folder, "api/updates"))).sort()).toEqual(["core"]);
     expect(await readFile(path.join(first.folder, "index.html"), "utf8")).toBe("not of the mirror");
+  }));
+
+test("a process that starts copies nothing if the file system has stored a release's time a little too low", () =>
+  withCatalog(async (catalog) => {
+    const first = await openMirror();
+    const releasedAt = new Date("2026-03-05T10:00:00.247Z");
+    await catalog.publish(await release(catalog, "1.0.0", { releasedAt: releasedAt.toISOString() }));
+    await first.settle();
+    const files = (await first.paths()).filter((file) => file.endsWith(".exe"));
+    const copies = files.map((file) => path.join(first.folder, "api/updates/core", file));
+    for (const file of copies) await utimes(file, Date.now() / 1_000, (releasedAt.getTime() - 0.0005) / 1_000);
+    const changes = () => Promise.all(copies.map(async (file) => (await stat(file, { bigint: true })).ctimeNs));
+    const before = await changes();
+    await first.close();
+    const second = await openMirror(first.folder);
+    await second.settle();
+    expect(files).toHaveLength(2);
+    expect(await changes()).toEqual(before);
   }));
 
 test("a file that cannot be copied is tried again after a while, not in each round", () =>
