@@ -5,16 +5,28 @@ import path from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import { cancelMove, readMove, startMove } from "@/lib/platform/backup/move-database";
+import type { CopySession } from "@/lib/platform/db/copy";
+import { readMoved } from "@/lib/platform/db/embedded/moved-folder";
 import type { Embedded } from "@/lib/platform/db/embedded/open";
+import { openEmbeddedTarget } from "@/lib/platform/db/move/embedded";
+import { openServerTarget } from "@/lib/platform/db/move/server";
 import type { MoveTarget } from "@/lib/platform/db/move/target";
 import { databaseOf } from "@/lib/platform/db/open";
 import type { Operator } from "@/lib/principal";
 import { call, get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
-import { openMigratedEmbedded } from "@/tests/support/database";
+import {
+  copyEmbeddedDatabase,
+  createMigratedDatabase,
+  openMigratedEmbedded,
+  postgresUrl,
+} from "@/tests/support/database";
 
 const MOVE = "/api/admin/database/move";
+const OPERATOR: Operator = { actor: `operator:${randomUUID()}`, accountId: null, source: COMMAND_LINE };
+const LEASE_MS = 20_000;
+const newDataDir = () => mkdtemp(path.join(tmpdir(), "homeport-move-"));
 const TO = { to: "postgres://homeport:secret@127.0.0.1:1/homeport" };
 
 test("nobody but the operator at the service's machine may move the database, or see how far it is", async () => {
@@ -30,12 +42,11 @@ test("nobody but the operator at the service's machine may move the database, or
 });
 
 describe("the move of a service", () => {
-  const operator: Operator = { actor: `operator:${randomUUID()}`, accountId: null, source: COMMAND_LINE };
-  const LEASE_MS = 20_000;
+  const operator = OPERATOR;
 
   let embedded: Embedded;
   beforeAll(async () => {
-    embedded = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-move-")));
+    embedded = await openMigratedEmbedded(await newDataDir());
     return () => embedded.close();
   });
 
@@ -94,5 +105,97 @@ describe("the move of a service", () => {
     await start();
     expect(readMove(deps).state).toBe("running");
     await cancelMove(deps, operator);
+  });
+});
+
+describe("the end of a service's move", () => {
+  type Exec = CopySession["exec"];
+
+  /**
+   * A service, and a target whose next DROP SCHEMA `run` runs instead. Returns the state that the move ends in, and a write of
+   * the service.
+   */
+  async function newMove(openTarget: () => Promise<MoveTarget>) {
+    const dataDir = await newDataDir();
+    const embedded = await openMigratedEmbedded(dataDir);
+    onTestFinished(() => embedded.close());
+    const database = databaseOf(embedded.adapter, { ...embedded, embedded }, true);
+    const deps = { ...ctx(), config: { ...ctx().config, DATA_DIR: dataDir }, database, db: database.client };
+    let hook: ((drop: () => Promise<void>, exec: Exec) => Promise<void>) | null = null;
+    const open = async () => {
+      const target = await openTarget();
+      const { exec } = target.session;
+      const execOrHook: Exec = async (script) => {
+        if (!hook || !script.startsWith("DROP SCHEMA homeport_move")) return exec(script);
+        const run = hook;
+        hook = null;
+        await run(() => exec(script), exec);
+      };
+      return { ...target, session: { ...target.session, exec: execOrHook } };
+    };
+    return {
+      deps,
+      move: async (run: typeof hook = null) => {
+        hook = run;
+        await startMove(deps, OPERATOR, TO, open);
+        await expect.poll(() => readMove(deps).state).not.toBe("running");
+        return readMove(deps);
+      },
+      add: (email: string) => deps.db.account.create({ data: { email } }),
+      dataDir,
+    };
+  }
+
+  const embeddedTarget = async () => {
+    const folder = await newDataDir();
+    await copyEmbeddedDatabase(folder);
+    return () => openEmbeddedTarget(folder, false);
+  };
+  const serverTarget = async () => {
+    const url = await createMigratedDatabase();
+    return () => openServerTarget(url);
+  };
+  const targets = [
+    { into: "an embedded database", newTarget: embeddedTarget, lose: () => Promise.reject(new Error("It was lost")) },
+    {
+      into: "PostgreSQL",
+      newTarget: serverTarget,
+      lose: (exec: Exec) => exec("SELECT pg_terminate_backend(pg_backend_pid())"),
+    },
+  ];
+
+  describe.each(postgresUrl ? targets : targets.slice(0, 1))("into $into", ({ newTarget, lose }) => {
+    test("is repeated if its last statement did not arrive, and users write until then", async () => {
+      const { deps, move, add, dataDir } = await newMove(await newTarget());
+      expect(await move((_drop, exec) => lose(exec))).toMatchObject({ state: "failed" });
+      expect(await readMoved(dataDir)).toBeNull();
+      await add("ann@example.com");
+      expect(await move()).toMatchObject({ state: "moved", result: { resumedTables: expect.any(Number) } });
+      expect(readMove(deps).result?.resumedTables).toBeGreaterThan(3);
+      await expect(add("bob@example.com")).rejects.toThrow("read-only");
+    });
+
+    test("is complete if the answer to its last statement is lost", async () => {
+      const { move, add, dataDir } = await newMove(await newTarget());
+      const moved = await move(async (drop, exec) => {
+        await drop();
+        await lose(exec);
+      });
+      expect(moved).toMatchObject({ state: "moved", error: null, result: { rows: 1 } });
+      expect(await readMoved(dataDir)).not.toBeNull();
+      await expect(add("ann@example.com")).rejects.toThrow("read-only");
+    });
+
+    test("goes on if the command ends while writes wait", async () => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const { move } = await newMove(await newTarget());
+      const moved = await move(async (drop) => {
+        vi.advanceTimersByTime(LEASE_MS);
+        vi.useRealTimers();
+        await drop();
+      });
+      expect(moved).toMatchObject({ state: "moved" });
+    });
   });
 });

@@ -10,9 +10,11 @@ import type { PrismaClient } from "@/lib/platform/db/generated/client";
 import { diffToSchema } from "@/lib/platform/db/migrations";
 import { embeddedSource } from "@/lib/platform/db/move/embedded";
 import { type MoveHooks, moveDatabase, type Source } from "@/lib/platform/db/move/move";
-import type { MoveTarget } from "@/lib/platform/db/move/target";
-import { databaseOf } from "@/lib/platform/db/open";
-import { openMigratedEmbedded } from "@/tests/support/database";
+import { openServerSource, openServerTarget } from "@/lib/platform/db/move/server";
+import { findMove, type MoveTarget } from "@/lib/platform/db/move/target";
+import { databaseOf, serverParts } from "@/lib/platform/db/open";
+import { postgresAdapter } from "@/lib/platform/db/server/adapter";
+import { createMigratedDatabase, openMigratedEmbedded, postgresUrl } from "@/tests/support/database";
 
 const HOOKS: MoveHooks = { onProgress: () => {}, signal: new AbortController().signal, beforePause: async () => {} };
 
@@ -30,7 +32,14 @@ async function openPair() {
   into = await openMigratedEmbedded(await mkdtemp(path.join(tmpdir(), "homeport-move-")));
   db = databaseOf(from.adapter, from, true).client;
   source = embeddedSource(folder, from);
-  target = { name: "the target", session: into.copySession, migrate: into.migrate, close: async () => {} };
+  const isUnfinished = async () => (await findMove(into.copySession)) !== null;
+  target = {
+    name: "the target",
+    session: into.copySession,
+    migrate: into.migrate,
+    isUnfinished,
+    close: async () => {},
+  };
   return () => Promise.all([from.close(), into.close()]).then(() => {});
 }
 
@@ -102,6 +111,29 @@ describe("moving a database", () => {
     await expect(add("too-late@example.com")).rejects.toMatchObject({ message: expect.stringContaining("read-only") });
     expect(await readMoved(folder)).toMatchObject({ to: "the target" });
   });
+});
+
+test.runIf(postgresUrl)("a PostgreSQL database is used as before if the end of its move fails", async () => {
+  const url = await createMigratedDatabase();
+  const opened = await openServerSource(url);
+  onTestFinished(opened.close);
+  const to = await openServerTarget(await createMigratedDatabase());
+  const instance = databaseOf(
+    postgresAdapter(url, 1, () => {}),
+    serverParts(url),
+    true,
+  );
+  onTestFinished(instance.close);
+  const setting = () => instance.client.$queryRaw`SHOW default_transaction_read_only`;
+  const exec = async (script: string) => {
+    if (!script.startsWith("DROP SCHEMA")) return to.session.exec(script);
+    const isOn = [{ default_transaction_read_only: "on" }];
+    await vi.waitFor(async () => expect(await setting()).toEqual(isOn), { timeout: 20_000 }); // it has connected again
+    throw new Error("The connection was lost");
+  };
+  const failing = { ...to, session: { ...to.session, exec } };
+  await expect(moveDatabase(opened, failing, HOOKS)).rejects.toThrow("The connection was lost");
+  await vi.waitFor(() => instance.client.usedIdToken.deleteMany(), { timeout: 20_000 });
 });
 
 describe("a move that fails", () => {

@@ -103,11 +103,15 @@ async function run(deps: Deps, operator: Operator, job: Job, openTarget: () => P
     const source = embeddedSource(config.DATA_DIR, requireEmbedded(deps));
     const target = await openTarget();
     const { signal } = job.controller;
-    signal.addEventListener("abort", () => void target.close()); // ends a statement that does not respond
+    const closeTarget = () => void target.close();
+    signal.addEventListener("abort", closeTarget); // ends a statement that does not respond
     const result = await moveDatabase(source, target, {
       signal,
       onProgress: ({ step, share }) => Object.assign(job.status, { step, share }),
-      beforePause: () => Promise.all([deps.adoption.flush(), deps.updateReports.flush()]),
+      beforePause: async () => {
+        await Promise.all([deps.adoption.flush(), deps.updateReports.flush()]);
+        signal.removeEventListener("abort", closeTarget);
+      },
     }).finally(target.close);
     Object.assign(job.status, { state: "moved", share: 1, result });
     log.info({ to: target.name, ...result }, "the database has moved: restart with DATABASE_URL");

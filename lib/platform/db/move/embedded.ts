@@ -1,6 +1,6 @@
 import type { Embedded } from "../embedded/open";
 import type { Source } from "./move";
-import type { MoveTarget } from "./target";
+import { findMove, type MoveTarget } from "./target";
 
 /** The embedded database of this process as the source. While it is copied, the service uses it. */
 export function embeddedSource(dataDir: string, embedded: Embedded): Source {
@@ -10,6 +10,7 @@ export function embeddedSource(dataDir: string, embedded: Embedded): Source {
     openSnapshot: embedded.openSnapshot,
     pause: embedded.openSnapshot,
     retire: embedded.retire,
+    reinstate: embedded.reinstate,
   };
 }
 
@@ -20,5 +21,6 @@ export function embeddedSource(dataDir: string, embedded: Embedded): Source {
 export async function openEmbeddedTarget(dataDir: string, isSynced: boolean): Promise<MoveTarget> {
   const { openEmbedded } = await import("../embedded/open");
   const { copySession, migrate, close } = await openEmbedded(dataDir, isSynced, { isMigrated: true });
-  return { name: dataDir, session: copySession, migrate: () => migrate(), close };
+  const isUnfinished = async () => (await findMove(copySession)) !== null;
+  return { name: dataDir, session: copySession, migrate: () => migrate(), isUnfinished, close };
 }

@@ -23,6 +23,8 @@ export type Source = {
   pause: (tables: readonly Table[]) => Promise<CopySnapshot>;
   /** Makes the database refuse writes for good, and say where it has moved to. Called while it is paused. */
   retire: (to: string) => Promise<void>;
+  /** Undoes that. */
+  reinstate: () => Promise<void>;
 };
 
 /** The progress of a move: its current step, and the share of that step that is done, from 0 to 1. */
@@ -172,8 +174,23 @@ async function copyLastChanges(
     onProgress({ step: "finishing", share: 0.7 });
     await validateForeignKeys(target.session);
     await target.session.exec(`UPDATE homeport_move.move SET "isComplete" = true`);
-    await source.retire(target.name);
-    await target.session.exec("DROP SCHEMA homeport_move CASCADE"); // from now on a service may use the database
+    await switchOver(source, target);
     return { rows, pausedMs: performance.now() - startMs };
   });
+}
+
+/**
+ * Lets a service use the target instead of the source. After an error the source is used as before, unless a service may use the
+ * target already. @throws the error
+ */
+async function switchOver(source: Source, target: MoveTarget): Promise<void> {
+  try {
+    await source.retire(target.name);
+    await target.session.exec("DROP SCHEMA homeport_move CASCADE"); // from now on a service may use the database
+  } catch (error) {
+    const isUnfinished = await target.isUnfinished().catch(() => true);
+    if (!isUnfinished) return; // the response was lost, not the change
+    await source.reinstate();
+    throw error;
+  }
 }

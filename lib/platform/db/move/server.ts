@@ -3,7 +3,7 @@ import { type CopySession, type CopySnapshot, quoted, type Table } from "../copy
 import { openServerCopySession } from "../server/copy-session";
 import { migrateServer } from "../server/migrate";
 import type { Source } from "./move";
-import { MoveError, type MoveTarget } from "./target";
+import { findMove, MoveError, type MoveTarget } from "./target";
 
 /** Shorter than PostgreSQL's `deadlock_timeout` of 1 s: the move gives way before the service's statement is ended. */
 const LOCK_TIMEOUT = "SET lock_timeout = '800ms'";
@@ -12,6 +12,7 @@ const LOCK_RETRY_MS = 250;
 /** SQLSTATEs of a lock that was not granted in time, and of a deadlock. */
 const NOT_LOCKED = new Set(["55P03", "40P01"]);
 
+const RESET_READ_ONLY = "RESET default_transaction_read_only";
 /** The key of the advisory lock on a database that is moved, or moved into. */
 const MOVE_LOCK = 4_076_779;
 /** An interrupted move's connection may live on for some time. */
@@ -41,7 +42,8 @@ export async function openServerSource(url: string): Promise<Source & { close: (
     session: { ...session, exec: (script) => untilLocked(() => session.exec(script)) },
     openSnapshot: () => openServerCopySession(url, { isSnapshot: true }),
     pause: (tables) => lockTables(url, tables),
-    retire: () => makeReadOnly(session),
+    retire: () => changeDefault(session, "SET default_transaction_read_only = on"),
+    reinstate: () => changeDefault(session, RESET_READ_ONLY),
     close: session.close,
   };
 }
@@ -49,12 +51,23 @@ export async function openServerSource(url: string): Promise<Source & { close: (
 /** Connects to a PostgreSQL database as the target. @throws MoveError if another move is running */
 export async function openServerTarget(url: string): Promise<MoveTarget> {
   const session = await openLocked(url);
-  return { name: nameOf(url), session, migrate: () => migrateServer(url, () => {}), close: session.close };
+  const isUnfinished = async () => {
+    await session.close();
+    const again = await openLocked(url);
+    return (await findMove(again).finally(again.close)) !== null;
+  };
+  return {
+    name: nameOf(url),
+    session,
+    migrate: () => migrateServer(url, () => {}),
+    isUnfinished,
+    close: session.close,
+  };
 }
 
 /** Lets a database that was a source accept writes again. */
 export async function acceptWrites(session: CopySession): Promise<void> {
-  await session.exec(`ALTER DATABASE ${await ownName(session)} RESET default_transaction_read_only`);
+  await session.exec(`ALTER DATABASE ${await ownName(session)} ${RESET_READ_ONLY}`);
 }
 
 async function openLocked(url: string): Promise<CopySnapshot> {
@@ -109,9 +122,9 @@ async function untilLocked(run: () => Promise<void>, undo = async () => {}): Pro
   }
 }
 
-/** Makes the database read-only for new sessions, and ends the others of its role: instances connect again. */
-async function makeReadOnly(session: CopySession): Promise<void> {
-  await session.exec(`ALTER DATABASE ${await ownName(session)} SET default_transaction_read_only = on`);
+/** Changes a setting of the database for new sessions, and ends the others of its role: instances connect again. */
+async function changeDefault(session: CopySession, setting: string): Promise<void> {
+  await session.exec(`ALTER DATABASE ${await ownName(session)} ${setting}`);
   await session.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE datname = current_database() AND usename = current_user AND application_name <> 'homeport-copy'`,

@@ -7,6 +7,8 @@ export type MoveTarget = {
   name: string;
   session: CopySession;
   migrate: () => Promise<unknown>;
+  /** Whether it has the record of an unfinished move. Closes the session, whose connection may be lost, and connects again. */
+  isUnfinished: () => Promise<boolean>;
   close: () => Promise<void>;
 };
 
