@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { COMMAND_LINE } from "@/lib/platform/audit/operator-events";
 import { cancelMove, readMove, startMove } from "@/lib/platform/backup/move-database";
 import type { CopySession } from "@/lib/platform/db/copy";
@@ -13,6 +13,9 @@ import { openServerTarget } from "@/lib/platform/db/move/server";
 import type { MoveTarget } from "@/lib/platform/db/move/target";
 import { databaseOf } from "@/lib/platform/db/open";
 import type { Operator } from "@/lib/principal";
+import { moveEmbedded } from "@/scripts/homeport/commands/db-move-embedded";
+import { openServiceHere } from "@/scripts/homeport/service-folder";
+import { createAdminApi } from "@/scripts/homeport/transport/admin-api";
 import { call, get } from "@/tests/support/api";
 import { accountWithRole } from "@/tests/support/auth/api-keys";
 import { ctx } from "@/tests/support/context";
@@ -109,6 +112,8 @@ describe("the move of a service", () => {
 });
 
 describe("the end of a service's move", () => {
+  beforeEach(() => () => void vi.unstubAllEnvs());
+
   type Exec = CopySession["exec"];
 
   /**
@@ -163,6 +168,25 @@ describe("the end of a service's move", () => {
       lose: (exec: Exec) => exec("SELECT pg_terminate_backend(pg_backend_pid())"),
     },
   ];
+
+  test.runIf(postgresUrl)("is what the command reports if it is repeated after the service was killed", async () => {
+    const [url, other] = [await createMigratedDatabase(), await createMigratedDatabase()];
+    const { move, dataDir } = await newMove(() => openServerTarget(url));
+    await move();
+    vi.stubEnv("DATA_DIR", dataDir);
+    vi.stubEnv("DATABASE_URL", undefined);
+    const api = createAdminApi(openServiceHere().client);
+    const repeat = (to: string) => moveEmbedded(api, { from: null, to, dataDir }, () => {});
+    expect(await repeat(url)).toEqual({
+      from: dataDir,
+      to: url,
+      rows: 1,
+      tables: expect.any(Number),
+      resumedTables: 0,
+      pausedMs: null,
+    });
+    await expect(repeat(other)).rejects.toMatchObject({ code: "data_moved" });
+  });
 
   describe.each(postgresUrl ? targets : targets.slice(0, 1))("into $into", ({ newTarget, lose }) => {
     test("is repeated if its last statement did not arrive, and users write until then", async () => {

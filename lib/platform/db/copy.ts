@@ -83,6 +83,11 @@ export async function tablesWithRows(session: Pick<CopySession, "query">, tables
   return names;
 }
 
+export async function countRows({ query }: Pick<CopySession, "query">, { name }: Table): Promise<number> {
+  const rows = await query<{ count: number }>(`SELECT count(*)::int AS count FROM ${quoted(name)}`);
+  return rows[0]?.count ?? 0;
+}
+
 const LINE_FEED = 0x0a;
 const WORDS = 8;
 

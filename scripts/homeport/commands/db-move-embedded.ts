@@ -11,7 +11,8 @@ const POLL_MS = 250;
  * @throws CommandError with what the service says
  */
 export async function moveEmbedded(api: AdminApi, { to, dataDir }: Databases, onProgress: OnProgress): Promise<Moved> {
-  await resumeMoved(dataDir, to as string);
+  const complete = await resumeMoved(dataDir, to as string);
+  if (complete) return complete;
   let status = await api.call("moveDatabase", { body: { to: to as string } });
   while (status.state === "running") {
     if (status.step) onProgress({ step: status.step, share: status.share });
@@ -30,12 +31,27 @@ export async function cancelEmbeddedMove(api: AdminApi, dataDir: string): Promis
   await api.call("cancelDatabaseMove");
 }
 
-/** A move may have been killed after it marked the folder, before the new database could be used. It is then continued. */
-async function resumeMoved(dataDir: string, to: string): Promise<void> {
-  if (!(await readMoved(dataDir))) return;
+/**
+ * A move may have been killed after it marked the folder: before the new database could be used, it is continued; after that, it is
+ * complete. Returns what was moved; null if it is not complete.
+ */
+async function resumeMoved(dataDir: string, to: string): Promise<Moved | null> {
+  const mark = await readMoved(dataDir);
+  if (!mark) return null;
   const { openServerTarget } = await import("../../../lib/platform/db/move/server");
   const { findMove } = await import("../../../lib/platform/db/move/target");
-  const { session, close } = await openServerTarget(to);
-  const isUnfinished = await findMove(session).finally(close);
-  if (isUnfinished) await unmarkMoved(dataDir);
+  const { countRows, listTables } = await import("../../../lib/platform/db/copy");
+  const { name, session, close } = await openServerTarget(to);
+  try {
+    if (await findMove(session)) await unmarkMoved(dataDir);
+    else if (mark.to === name) {
+      const tables = await listTables(session);
+      let rows = 0;
+      for (const table of tables) rows += await countRows(session, table);
+      if (rows > 0) return { from: dataDir, to: name, rows, tables: tables.length, resumedTables: 0, pausedMs: null };
+    }
+    return null;
+  } finally {
+    await close();
+  }
 }

@@ -7,8 +7,15 @@ import { writeDurably } from "../../../lib/platform/files/durable";
 
 /** URLs of PostgreSQL databases; null is the embedded database in `dataDir`. */
 export type Databases = { from: string | null; to: string | null; dataDir: string };
-/** What was moved, with the names of the databases, without passwords. */
-export type Moved = { from: string; to: string; rows: number; tables: number; resumedTables: number; pausedMs: number };
+/** What was moved, with the names of the databases, without passwords. `pausedMs` null: it is not known any more. */
+export type Moved = {
+  from: string;
+  to: string;
+  rows: number;
+  tables: number;
+  resumedTables: number;
+  pausedMs: number | null;
+};
 export type OnProgress = (progress: { step: "copying" | "indexing" | "finishing"; share: number }) => void;
 
 /**
@@ -19,6 +26,7 @@ export async function nextSteps({ from, to, dataDir }: Databases, moved: Moved, 
   const { rows, tables, resumedTables, pausedMs } = moved;
   const settings = to && !isIntoOwn ? await writeSettings(dataDir, to, from === null) : null;
   const resumed = resumedTables > 0 ? ` ${resumedTables} of them were copied before.` : "";
+  const waited = pausedMs === null ? "" : `Writes waited for ${(pausedMs / 1000).toFixed(1)} s. `;
   const inEnv = settings
     ? `Put the lines of ${settings.file} into .env (${settings.names.join(", ")}), and restart`
     : to
@@ -26,7 +34,7 @@ export async function nextSteps({ from, to, dataDir }: Databases, moved: Moved, 
       : "Remove DATABASE_URL from .env, keep NEXTAUTH_SECRET, and restart";
   const lines = [
     `${rows} rows in ${tables} tables moved from ${moved.from} to ${moved.to}.${resumed}`,
-    `Writes waited for ${(pausedMs / 1000).toFixed(1)} s. ${inEnv} the service: until then it only reads.`,
+    `${waited}${inEnv} the service: until then it only reads.`,
     `${moved.from} is unchanged, and refuses writes. To use it again, run \`homeport db move --cancel\` there.`,
   ];
   return { document: { ...moved, envFile: settings?.file ?? null, variables: settings?.names ?? [] }, lines };

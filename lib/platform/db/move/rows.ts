@@ -1,4 +1,13 @@
-import { type CopySession, quoted, RowSummary, type Summary, summarized, summarizeTable, type Table } from "../copy";
+import {
+  type CopySession,
+  countRows,
+  quoted,
+  RowSummary,
+  type Summary,
+  summarized,
+  summarizeTable,
+  type Table,
+} from "../copy";
 import {
   changedKeys,
   changedRows,
@@ -90,11 +99,6 @@ export async function compareCounts(source: CopySession, target: CopySession, ta
     sum += read;
   }
   return sum;
-}
-
-async function countRows({ query }: CopySession, { name }: Table): Promise<number> {
-  const rows = await query<{ count: number }>(`SELECT count(*)::int AS count FROM ${quoted(name)}`);
-  return rows[0]?.count ?? 0;
 }
 
 async function inTransaction(target: CopySession, run: () => Promise<void>): Promise<void> {
