@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { generateX25519Identity, identityToRecipient } from "age-encryption";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createDatabase } from "@/dev/postgres";
 import { createBackup } from "@/lib/platform/backup/create-backup";
 import type { BackupErrorCode } from "@/lib/platform/backup/format";
@@ -12,10 +12,11 @@ import { backupReader } from "@/lib/platform/backup/store";
 import { loadConfig } from "@/lib/platform/config";
 import { newId } from "@/lib/platform/db/ids";
 import { migrationNames } from "@/lib/platform/db/migrations";
-import { databaseOf, openDatabase } from "@/lib/platform/db/open";
+import { databaseOf, openDatabase, serverParts } from "@/lib/platform/db/open";
+import { postgresAdapter } from "@/lib/platform/db/server/adapter";
 import { newAccount } from "@/tests/support/accounts";
 import { ctx } from "@/tests/support/context";
-import { openMigratedEmbedded, postgresUrl } from "@/tests/support/database";
+import { createMigratedDatabase, failAnalyze, openMigratedEmbedded, postgresUrl } from "@/tests/support/database";
 
 let folder: string;
 /** A backup of the tests' database, not encrypted, and its name. */
@@ -83,27 +84,80 @@ test.runIf(postgresUrl)("a backup is restored into an empty PostgreSQL database 
   const url = await createDatabase(postgresUrl);
   const restore = async () => restoreServer({ read: readerOf(file), identityFile }, url, await newFolder(), () => {});
   await restore();
-  await expect(restore()).rejects.toMatchObject({ code: "target_not_empty" });
   const config = loadConfig({ DATABASE_URL: url, NEXTAUTH_URL: "http://localhost", NEXTAUTH_SECRET: "s".repeat(32) });
   const database = await openDatabase(config, { onConnectionError: () => {} });
   expect(await database.missingMigrations()).toEqual([]);
   expect(await database.client.account.count()).toBe(await ctx().db.account.count());
+  await database.client.account.updateMany({ data: { name: "Ann" } });
   await database.close();
+  await expect(restore()).rejects.toMatchObject({ code: "target_not_empty" });
 });
 
-test("a backup of an older version is restored and migrated", async () => {
+/** A backup of a database with the given migrations and one account. Returns its name. */
+async function backupWith(migrations: string[]): Promise<string> {
   const embedded = await openMigratedEmbedded(await newFolder());
   await embedded.copySession.exec("DROP SCHEMA public CASCADE; CREATE SCHEMA public"); // faster than a new database
-  await embedded.migrate((await migrationNames()).slice(0, -1));
+  await embedded.migrate(migrations);
   const older = databaseOf(embedded.adapter, embedded, true);
   await older.client.$executeRaw`
     INSERT INTO "Account" (id, email, "updatedAt") VALUES (${newId()}::uuid, 'older@example.com', now())`;
   const to = await newFolder();
   const created = await createBackup({ ...ctx(), database: older }, to);
   await older.close();
+  return path.join(to, created.file);
+}
 
+describe.runIf(postgresUrl)("a restore into PostgreSQL whose rows are committed", () => {
+  const openAt = (url: string) =>
+    databaseOf(
+      postgresAdapter(url, 1, () => {}),
+      serverParts(url),
+      true,
+    );
+
+  test("continues in the migrations where it was interrupted, but not with another backup", async () => {
+    const url = await createDatabase(postgresUrl);
+    const database = openAt(url);
+    onTestFinished(database.close);
+    await database.client.$executeRaw`
+      CREATE FUNCTION interrupt() RETURNS event_trigger LANGUAGE plpgsql AS $$
+      DECLARE "isLoaded" boolean := false;
+      BEGIN
+        IF to_regclass('"Account"') IS NOT NULL THEN
+          EXECUTE 'SELECT EXISTS (SELECT 1 FROM "Account")' INTO "isLoaded";
+        END IF;
+        IF "isLoaded" THEN RAISE 'interrupted'; END IF;
+      END $$`;
+    await database.client.$executeRaw`CREATE EVENT TRIGGER interrupt ON ddl_command_start EXECUTE FUNCTION interrupt()`;
+    const [first = ""] = await migrationNames();
+    const [older, other] = [await backupWith([first]), await backupWith([first])];
+    const dataDir = await newFolder();
+    const restore = (name: string) => restoreServer({ read: readerOf(name), identityFile }, url, dataDir, () => {});
+    await expect(restore(older)).rejects.toThrow("interrupted");
+    await database.client.$executeRaw`DROP EVENT TRIGGER interrupt`;
+    await expect(restore(other)).rejects.toMatchObject({ code: "target_not_empty" });
+    expect((await restore(older)).tables).toContainEqual(expect.objectContaining({ name: "Account", rows: 1 }));
+    expect(await database.missingMigrations()).toEqual([]);
+    expect(await database.client.account.findMany()).toMatchObject([{ email: "older@example.com" }]);
+  });
+
+  test("succeeds if its statistics cannot be collected", async () => {
+    const url = await createMigratedDatabase();
+    const database = openAt(url);
+    onTestFinished(database.close);
+    await failAnalyze((script) => database.client.$executeRawUnsafe(script));
+    const lines: string[] = [];
+    const dataDir = await newFolder();
+    await restoreServer({ read: readerOf(file), identityFile }, url, dataDir, (line) => lines.push(line));
+    expect(lines).toContainEqual(expect.stringMatching(/^ANALYZE failed, .*No space left on device/));
+    expect(await database.client.account.count()).toBe(await ctx().db.account.count());
+  });
+});
+
+test("a backup of an older version is restored and migrated", async () => {
+  const older = await backupWith((await migrationNames()).slice(0, -1));
   const dataDir = await newFolder();
-  await restoreEmbedded({ read: readerOf(path.join(to, created.file)), identityFile }, dataDir);
+  await restoreEmbedded({ read: readerOf(older), identityFile }, dataDir);
   const config = loadConfig({ DATA_DIR: dataDir, DATABASE_SYNC: "off" });
   const database = await openDatabase(config, { onConnectionError: () => {} });
   expect(await database.missingMigrations()).toEqual([]);

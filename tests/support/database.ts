@@ -49,6 +49,17 @@ export async function openPGlite(): Promise<PGlite> {
 /** Creates a migrated database on the run's PostgreSQL server. Returns its URL. */
 export const createMigratedDatabase = (): Promise<string> => createDatabase(postgresUrl, inject("templateDatabase"));
 
+/** Makes ANALYZE fail as on a full disk: it computes the values of an index. `exec` runs SQL. */
+export async function failAnalyze(exec: (sql: string) => Promise<unknown>): Promise<void> {
+  await exec(`
+    CREATE FUNCTION not_analyzed(value text) RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$
+    BEGIN
+      IF current_query() = 'ANALYZE' THEN RAISE 'No space left on device' USING ERRCODE = '53100'; END IF;
+      RETURN value;
+    END $$`);
+  await exec('CREATE INDEX ON "Account" (not_analyzed(email))');
+}
+
 /** How many connections to the test's database on PostgreSQL wait for a lock. */
 export async function countLockWaits(db: Database["client"]): Promise<number> {
   const [row] = await db.$queryRaw<{ count: bigint }[]>`

@@ -63,30 +63,57 @@ export async function restoreEmbedded(backup: BackupFile, dataDir: string): Prom
 }
 
 /**
- * Restores a backup into a PostgreSQL database without rows, in one transaction. Writes the secrets of an embedded database to
- * `dataDir`. @throws BackupError
+ * Restores a backup into a PostgreSQL database without rows, in one transaction, or continues after it. Writes the secrets of an
+ * embedded database to `dataDir`. @throws BackupError
  */
-export async function restoreServer(backup: BackupFile, url: string, dataDir: string, report: (line: string) => void) {
-  const chunks = await openBackup(backup);
+export async function restoreServer(
+  backup: BackupFile,
+  url: string,
+  dataDir: string,
+  report: (line: string) => void,
+): Promise<Loaded> {
+  const checked = await checkBackup(await readFrom(backup));
   const session = await openServerCopySession(url);
   try {
-    const loaded = await loadBackup(chunks, async ({ migrations }) => {
-      const others = (await appliedMigrations(session)).filter((name) => !migrations.includes(name));
-      const full = await tablesWithRows(session, await listTables(session));
-      if (full.length > 0) refuse(`The database has rows in ${full.join(", ")}`);
-      if (others.length > 0) refuse(`The database has the newer schema ${others[0]}`);
-      await migrateServer(url, report, { names: migrations });
-      await session.query("BEGIN");
-      return session;
-    });
-    await writeSecrets(loaded, dataDir);
-    await session.query("COMMIT");
-    await session.query("ANALYZE");
+    const full = await tablesWithRows(session, await listTables(session));
+    if (full.length === 0) await loadServer(await readFrom(backup), session, url, dataDir, report);
+    else if (await isLoaded(session, checked)) await writeSecrets(checked, dataDir);
+    else refuse(`The database has rows in ${full.join(", ")}`);
+    await session
+      .query("ANALYZE")
+      .catch(({ message }: Error) => report(`ANALYZE failed, and autovacuum repeats it: ${message}`));
     await migrateServer(url, report);
-    return loaded;
+    return checked;
   } finally {
     await session.close();
   }
+}
+
+async function loadServer(
+  chunks: AsyncIterable<Buffer>,
+  session: CopySession,
+  url: string,
+  dataDir: string,
+  report: (line: string) => void,
+): Promise<void> {
+  const loaded = await loadBackup(chunks, async ({ migrations }) => {
+    const others = (await appliedMigrations(session)).filter((name) => !migrations.includes(name));
+    if (others.length > 0) refuse(`The database has the newer schema ${others[0]}`);
+    await migrateServer(url, report, { names: migrations });
+    await session.query("BEGIN");
+    return session;
+  });
+  await writeSecrets(loaded, dataDir);
+  await session.query("COMMIT");
+}
+
+/** Whether a database has exactly the rows of a backup, because a restore was interrupted after its transaction. */
+async function isLoaded(session: CopySession, { columns, tables }: Checked): Promise<boolean> {
+  const known = new Map((await listTables(session)).map((table) => [table.name, table]));
+  for (const table of columns) {
+    if (!isOfSchema(table, known) || !(await hasRowsOf(session, table, tables))) return false;
+  }
+  return true;
 }
 
 /** Checks a backup, and opens it to be loaded. @throws BackupError */
@@ -135,18 +162,33 @@ async function writeSecrets({ header }: Loaded, dataDir: string): Promise<void> 
   refuse(`${dataDir} has other secrets in secrets.json`);
 }
 
+/** A checked backup, with the columns of its tables. */
+type Checked = Loaded & { columns: Table[] };
+
 /**
  * Reads a backup once, without a database: a file that is damaged or of a newer version is refused in seconds.
  * @throws BackupError backup_invalid, backup_damaged, backup_too_new
  */
-async function checkBackup(chunks: AsyncIterable<Buffer>): Promise<void> {
-  await readBackup(chunks, {
-    onHeader: refuseNewer,
-    onTable: async (_, rows) => {
+async function checkBackup(chunks: AsyncIterable<Buffer>): Promise<Checked> {
+  let header: Header | undefined;
+  const columns: Table[] = [];
+  const tables = await readBackup(chunks, {
+    onHeader: async (given) => {
+      await refuseNewer(given);
+      header = given;
+    },
+    onTable: async (table, rows) => {
+      columns.push(table);
       for await (const _lines of rows);
     },
   });
+  if (!header) throw new BackupError("backup_damaged", "The backup has no header.");
+  return { header, tables, columns };
 }
+
+/** Whether a schema has a table and its columns: names in a backup become part of SQL. */
+const isOfSchema = ({ name, columns }: Table, known: ReadonlyMap<string, Table>): boolean =>
+  columns.every((column) => known.get(name)?.columns.includes(column));
 
 /** Prepares an empty database for a backup: applies the migrations of its schema, and no later ones. */
 type Prepare = (header: Header) => Promise<CopySession>;
@@ -167,28 +209,28 @@ async function loadBackup(chunks: AsyncIterable<Buffer>, prepare: Prepare): Prom
       opened = { header, session, tables: new Map(known) };
     },
     onTable: async (table, rows) => {
-      // Names in the file become part of SQL: they must be those of the schema.
-      const known = opened?.tables.get(table.name);
-      if (!known || !table.columns.every((column) => known.columns.includes(column))) {
+      if (!opened || !isOfSchema(table, opened.tables)) {
         throw new BackupError("backup_damaged", `The backup has a table that its schema lacks: ${table.name}.`);
       }
-      await opened?.session.write(table, rows);
+      await opened.session.write(table, rows);
       written.push(table);
     },
   });
   if (!opened) throw new BackupError("backup_damaged", "The backup has no header.");
-  for (const table of written) await compare(opened.session, table, tables);
+  for (const table of written) {
+    if (await hasRowsOf(opened.session, table, tables)) continue;
+    throw new BackupError("backup_damaged", `The rows of ${table.name} are not those that were backed up.`);
+  }
   if (written.length !== tables.length || written.length !== opened.tables.size) {
     throw new BackupError("backup_damaged", "The backup lacks tables of its schema.");
   }
   return { header: opened.header, tables };
 }
 
-async function compare(session: CopySession, table: Table, expected: readonly TableSummary[]): Promise<void> {
+async function hasRowsOf(session: CopySession, table: Table, expected: readonly TableSummary[]): Promise<boolean> {
   const summary = expected.find(({ name }) => name === table.name);
   const { rows, checksum } = await summarizeTable(session, table);
-  if (summary?.rows === rows && summary.checksum === checksum) return;
-  throw new BackupError("backup_damaged", `The rows of ${table.name} are not those that were backed up.`);
+  return summary?.rows === rows && summary.checksum === checksum;
 }
 
 async function refuseNewer({ migrations, version }: Header): Promise<void> {

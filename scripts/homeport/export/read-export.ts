@@ -93,7 +93,7 @@ export async function importExport(target: Target, checked: Checked, onProgress:
     await loader.loadVapidKey();
     const isWritten = await writeCatalog(config, source.folder, catalog, manifest.releaseFiles);
     await session.query("COMMIT");
-    await session.query("ANALYZE");
+    await session.query("ANALYZE").catch(() => {}); // the rows are there without statistics
     return isWritten;
   } catch (error) {
     await session.query("ROLLBACK").catch(() => {}); // the connection may be lost

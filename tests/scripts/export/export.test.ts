@@ -30,7 +30,7 @@ import { writeSampleCatalog } from "@/lib/releases/sample/sample-catalog";
 import { checkExport, importExport } from "@/scripts/homeport/export/read-export";
 import { readCatalog } from "@/scripts/homeport/export/releases";
 import { writeExport } from "@/scripts/homeport/export/write-export";
-import { copyEmbeddedDatabase, createMigratedDatabase, postgresUrl } from "@/tests/support/database";
+import { copyEmbeddedDatabase, createMigratedDatabase, failAnalyze, postgresUrl } from "@/tests/support/database";
 import { manifestEntry } from "@/tests/support/releases/entries";
 import { describeFile, manifestText } from "@/tests/support/releases/releases";
 import { syntheticRecords, writeSynthetic } from "./synthetic-export";
@@ -181,6 +181,15 @@ test("a service with data is refused, and one that was only started is not", asy
   await service.importFrom(folder);
   await expect(service.importFrom(folder)).rejects.toMatchObject({ code: "target_not_empty" });
   await expect(service.exportTo(folder)).rejects.toMatchObject({ code: "folder_not_empty" });
+});
+
+test("an import succeeds if its statistics cannot be collected", async () => {
+  const folder = await newExport();
+  await writeSynthetic(folder, { recipient });
+  const service = await newServiceForTest();
+  await failAnalyze((script) => service.deps.db.$executeRawUnsafe(script));
+  await service.importFrom(folder);
+  expect(await service.deps.db.account.count()).toBe(syntheticRecords().accounts?.length);
 });
 
 test("a file and a link cannot be the folder of an export", async () => {
