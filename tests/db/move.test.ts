@@ -8,6 +8,7 @@ import { readMoved } from "@/lib/platform/db/embedded/moved-folder";
 import type { Embedded } from "@/lib/platform/db/embedded/open";
 import type { PrismaClient } from "@/lib/platform/db/generated/client";
 import { diffToSchema } from "@/lib/platform/db/migrations";
+import { findCapture } from "@/lib/platform/db/move/capture";
 import { embeddedSource } from "@/lib/platform/db/move/embedded";
 import { type MoveHooks, moveDatabase, type Source } from "@/lib/platform/db/move/move";
 import { openServerSource, openServerTarget } from "@/lib/platform/db/move/server";
@@ -153,6 +154,7 @@ describe("a move that fails", () => {
     await expect(moveDatabase(source, target, HOOKS)).rejects.toThrow("another version, an older one (without");
     await session.query("DELETE FROM _prisma_migrations");
     await session.query("INSERT INTO _prisma_migrations SELECT * FROM kept");
+    expect(await findCapture(source.session)).toBeNull();
     await add("ann@example.com"); // the source is in use as before
   });
 

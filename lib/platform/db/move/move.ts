@@ -4,6 +4,7 @@ import { compareCounts, copyChanges, copyTable } from "./rows";
 import {
   createForeignKeys,
   createIndexes,
+  inspectTarget,
   type MoveTarget,
   prepareTarget,
   removeDefinitions,
@@ -61,6 +62,7 @@ export async function moveDatabase(source: Source, target: MoveTarget, hooks: Mo
   hooks.signal.throwIfAborted();
   await requireThisVersion(source.name, await appliedMigrations(session));
   const tables = await withKeys(session, await listTables(session));
+  await inspectTarget(target); // changes are recorded only if the target can be used
   const copied = await prepareTarget(target, await startCapture(session, tables));
   await copyTables(source, target, tables, copied, hooks);
   await removeDefinitions(target.session, { isAll: false }); // foreign keys of an attempt that ended below
