@@ -191,7 +191,8 @@ describe("the end of a service's move", () => {
   describe.each(postgresUrl ? targets : targets.slice(0, 1))("into $into", ({ newTarget, lose }) => {
     test("is repeated if its last statement did not arrive, and users write until then", async () => {
       const { deps, move, add, dataDir } = await newMove(await newTarget());
-      expect(await move((_drop, exec) => lose(exec))).toMatchObject({ state: "failed" });
+      const error = { message: expect.stringMatching(/\. Changes are recorded, .*`homeport db move --cancel`/) };
+      expect(await move((_drop, exec) => lose(exec))).toMatchObject({ state: "failed", error });
       expect(await readMoved(dataDir)).toBeNull();
       await add("ann@example.com");
       expect(await move()).toMatchObject({ state: "moved", result: { resumedTables: expect.any(Number) } });

@@ -4,7 +4,7 @@ import { AppError } from "../../errors";
 import type { Operator } from "../../principal";
 import { recordOperatorEvent } from "../audit/operator-events";
 import { postgresUrl } from "../config/database";
-import { stopCapture } from "../db/move/capture";
+import { findCapture, stopCapture } from "../db/move/capture";
 import { embeddedSource } from "../db/move/embedded";
 import { moveDatabase } from "../db/move/move";
 import type { MoveTarget } from "../db/move/target";
@@ -40,6 +40,8 @@ type OpenTarget = (url: string) => Promise<MoveTarget>;
 
 /** A move ends if its status is not read for this long, because the command was killed. */
 const LEASE_MS = 20_000;
+const RECORDING =
+  "Changes are recorded, which takes space, until the move is complete or `homeport db move --cancel` ends it.";
 const NONE: DatabaseMove = { state: "none", to: null, step: null, share: 0, result: null, error: null };
 
 /** The move of each database in this process. */
@@ -117,8 +119,11 @@ async function run(deps: Deps, operator: Operator, job: Job, openTarget: () => P
     log.info({ to: target.name, ...result }, "the database has moved: restart with DATABASE_URL");
   } catch (error) {
     const { code = "move_failed", message } = causeOf(error, job);
-    Object.assign(job.status, { state: "failed", error: { code, message } });
-    log.warn({ err: error }, "the database was not moved: the service continues with the embedded database");
+    const isRecording = (await findCapture(requireEmbedded(deps).copySession).catch(() => null)) !== null;
+    const full = isRecording ? `${message.replace(/\.?$/, ".")} ${RECORDING}` : message;
+    Object.assign(job.status, { state: "failed", error: { code, message: full } });
+    const continues = "the database was not moved: the service continues with the embedded database";
+    log.warn({ err: error }, isRecording ? `${continues}. ${RECORDING}` : continues);
   } finally {
     clearTimeout(job.lease);
   }
