@@ -11,6 +11,7 @@ export const factorForms = [
     summary: "Start to add an authenticator app",
     page: "/account/factors/totp",
     session: true,
+    canResume: true,
     handle: async ({ ctx, principal, caller }) => {
       const { id } = await startTotp(ctx, principal, {}, caller);
       return { to: `/account/factors/totp?id=${id}` };
@@ -35,6 +36,7 @@ export const factorForms = [
     summary: "Replace the recovery codes",
     page: "/account/factors/recovery-codes",
     session: true,
+    canResume: true,
     handle: async ({ ctx, principal, caller }) => {
       const codes = await renewRecoveryCodes(ctx, principal, {}, caller);
       const cookie = await setShownSecretCookie(ctx, principal.account.id, "recovery-codes", codes.join(" "));
@@ -52,6 +54,7 @@ export const factorForms = [
     page: "/account/factors/remove",
     session: true,
     errorPlacement: { not_found: { message: "Your account has no authenticator app" } },
+    canResume: true,
     handle: async ({ ctx, principal, caller }) => {
       await removeTotp(ctx, principal, {}, caller);
       return { to: "/account?done=totp_removed", cookies: [clearShownSecretCookie(ctx, "recoveryCodes")] };
@@ -72,9 +75,9 @@ export const factorForms = [
     session: true,
     body: z.object({ id: z.uuid() }),
     errorPlacement: {
-      reauthentication_required: { message: "Reload this page to confirm that it’s you" },
       last_sign_in_method: { message: "This is your only way to sign in. Set a password or add another passkey first" },
     },
+    canResume: true,
     handle: ({ ctx, body, principal, caller }) => removePasskey(ctx, principal, body.id, caller),
     next: "/account?done=passkey_removed",
   }),

@@ -37,7 +37,9 @@ test("the form sets what is checked, and says what waits", async () => {
     approvals: 1,
     nextRequirements: [],
   });
-  expect(flashOf(await setPolicy({ signature: "on" }))?.message).toContain("no public key");
+  const withoutKey = flashOf(await setPolicy({ signature: "on" }));
+  expect(withoutKey?.message).toContain("no public key");
+  expect(withoutKey?.unshown).toEqual(["publicKeys"]);
   expect(Object.keys(flashOf(await setPolicy({ approvals: "11" }))?.fields ?? {})).toEqual(["approvals"]);
 });
 

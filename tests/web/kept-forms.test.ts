@@ -3,6 +3,8 @@ import { authenticate } from "@/lib/auth/authenticate";
 import { readKeptForm } from "@/lib/platform/http/pages/kept-form";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
 import { newKey, statusOf } from "@/tests/support/auth/api-keys";
+import { addAuthenticator } from "@/tests/support/auth/authenticator";
+import { addPasskey } from "@/tests/support/auth/passkeys";
 import { operatorWithRole } from "@/tests/support/console/operators";
 import { BASE_URL, clock, ctx } from "@/tests/support/context";
 import { cookiesOf, submit, submitByScript } from "@/tests/support/web/forms";
@@ -95,6 +97,38 @@ describe("a form that needs a confirmation first", () => {
     const sent = await submit("console/revokeApiKey", { ...kept?.values, isResumed: "1" }, { cookie: cookies });
     expect(await statusOf(keyId)).toBe("revoked");
     expect(sent.headers.getSetCookie()).toContainEqual(expect.stringMatching(/^homeport\.kept-form=; .*1970/));
+  });
+
+  test.each(["totp", "recovery-codes", "remove"])("/forms/account/factors/%s is sent after it", async (form) => {
+    const account = await newAccount();
+    const cookie = await signIn(account);
+    const { recoveryCodes } = await addAuthenticator(account.id); // by another session: this one has not proved it
+    const refused = await submit(`account/factors/${form}`, { signedInAs: account.id }, { cookie });
+    await submit("confirm", { recoveryCode: recoveryCodes[0] ?? "" }, { cookie });
+    expect(await keptFor(cookie, refused)).toMatchObject({ form: `/forms/account/factors/${form}`, resume: "now" });
+  });
+
+  test("that removes a passkey is sent after it", async () => {
+    const account = await newAccount();
+    const { passkey } = await addPasskey(account);
+    const cookie = await signIn(account);
+    clock.advance(11 * MINUTE_MS);
+    const fields = { id: passkey.id, signedInAs: account.id };
+    const refused = await submit("account/passkey/remove", fields, { cookie });
+    expect(await keptFor(cookie, refused)).toMatchObject({ values: { id: passkey.id }, resume: "ask" });
+  });
+
+  test("and has a password, but no field for what is missing, leads to it and has to be filled in again", async () => {
+    const account = await newAccount();
+    const cookie = await signIn(account);
+    await addAuthenticator(account.id);
+    const fields = { confirm: "DELETE", password: account.password, signedInAs: account.id };
+    const refused = await submit("account/delete", fields, { cookie });
+    expect(refused.headers.get("location")).toBe("/confirm?callbackUrl=%2Faccount%2Fdelete");
+    expect(cookiesOf(refused)).toBe("");
+    const byScript = await submitByScript("account/delete", fields, { cookie });
+    expect(await byScript.json()).toEqual({ location: "/confirm?callbackUrl=%2Faccount%2Fdelete" });
+    expect(await ctx().db.account.count({ where: { id: account.id } })).toBe(1);
   });
 
   test("waits for a decision if it was confirmed a while ago, or needs a second confirmation", async () => {

@@ -51,7 +51,7 @@ export function Field({ name, label, hint, group = "field", ...input }: Props) {
         control
       )}
       {error && (
-        <p className="field-error" id={`${id}-error`}>
+        <p className="field-error" id={`${id}-error`} data-error={name}>
           {error}
         </p>
       )}

@@ -1,13 +1,13 @@
 "use client";
 
-import { createContext, type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { createContext, type FormEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { Locale } from "@/lib/platform/locale";
 import { translateError } from "../language/german-errors";
 import { useSite } from "../language/site-context";
 import { type FormErrors, sendForm } from "./send-form";
 
 /** The errors of the last submission, and the values to fill in again. */
-export type FormState = FormErrors & { values: Record<string, string> };
+export type FormState = FormErrors & { values: Record<string, string>; unshown?: string[] | undefined };
 
 const EMPTY_STATE: FormState = { message: "", fields: {}, values: {} };
 
@@ -24,10 +24,18 @@ export function Form({ action, flash, className, children }: Props) {
   const [isBusy, setBusy] = useState(false);
   const { locale, accountId } = useSite();
   const form = useRef<HTMLFormElement>(null);
+  /** The fields whose errors have no place in the form. */
+  const [unshown, setUnshown] = useState(flash?.unshown ?? []);
+  useLayoutEffect(() => {
+    if (state === EMPTY_STATE) return;
+    const isShown = (name: string) => form.current?.querySelector(`[data-error="${CSS.escape(name)}"]`);
+    setUnshown(Object.keys(state.fields).filter((name) => !isShown(name)));
+  }, [state]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `unshown` adds the alert.
   useEffect(() => {
     if (state === EMPTY_STATE) return;
     form.current?.querySelector<HTMLElement>("[aria-invalid=true], [role=alert]")?.focus();
-  }, [state]);
+  }, [state, unshown]);
 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -42,12 +50,13 @@ export function Form({ action, flash, className, children }: Props) {
   };
 
   const hasFieldErrors = Object.keys(state.fields).length > 0;
+  const others = unshown.map((name) => state.fields[name] ?? "").filter((text) => !state.message.includes(text));
   return (
     <FormContext value={state}>
       <form ref={form} action={action} method="post" className={className} onSubmit={submit} aria-busy={isBusy}>
-        {state.message && !hasFieldErrors && (
+        {state.message && (!hasFieldErrors || unshown.length > 0) && (
           <p className="notice error" role="alert" tabIndex={-1}>
-            {state.message}
+            {[state.message, others.join(". ")].join(" ").trim()}
           </p>
         )}
         {accountId !== null && <input type="hidden" name="signedInAs" value={accountId} />}

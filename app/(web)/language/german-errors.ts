@@ -16,7 +16,6 @@ const GERMAN: Record<string, string> = {
   "Must not be your email address": "Darf nicht Ihre E-Mail-Adresse sein",
   "Must not be empty": "Darf nicht leer sein",
   "Not found": "Nicht gefunden",
-  "Reload this page to confirm that it’s you": "Laden Sie diese Seite neu, um zu bestätigen, dass Sie es sind",
   Required: "Wird benötigt",
   "Sign in again in another tab, and then send this here":
     "Melden Sie sich in einem anderen Tab noch einmal an, und senden Sie es dann hier",

@@ -36,7 +36,7 @@ export function FieldError({ name }: { name: string }) {
   const error = use(FormContext).fields[name];
   if (!error) return null;
   return (
-    <p className="field-error" role="alert" tabIndex={-1}>
+    <p className="field-error" role="alert" tabIndex={-1} data-error={name}>
       {error}
     </p>
   );

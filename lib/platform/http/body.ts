@@ -71,6 +71,11 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 export const parseForm = (bytes: Uint8Array): Record<string, string> => Object.fromEntries(fieldsOf(bytes));
 
+/** The names of a form's fields, also of the empty ones. */
+export const fieldNames = (bytes: Uint8Array): string[] => [
+  ...new URLSearchParams(new TextDecoder().decode(bytes)).keys(),
+];
+
 /** The fields of a form, without the empty ones. */
 function fieldsOf(bytes: Uint8Array): [name: string, value: string][] {
   return [...new URLSearchParams(new TextDecoder().decode(bytes))].filter(([, value]) => value !== "");

@@ -32,6 +32,14 @@ describe.runIf(hasChromium)("in Chromium", () => {
     await page.getByRole("link", { name: "Policy" }).click();
     await page.getByLabel("Approvals").fill("1");
     expect(await layoutFaults(page)).toEqual([]);
+    const plain = await web.visit({ storageState, javaScriptEnabled: false });
+    await plain.page.goto("/console/releases/policy?product=app");
+    for (const one of [page, plain.page]) {
+      await one.locator("input[name=signature]").check();
+      await one.getByRole("button", { name: "Set the policy" }).click();
+      await one.getByRole("alert").filter({ hasText: "no public key" }).waitFor(); // of a field that the form does not have
+    }
+    await page.locator("input[name=signature]").uncheck();
     await page.getByRole("button", { name: "Set the policy" }).click();
     await page.getByText("The policy applies.").waitFor();
 

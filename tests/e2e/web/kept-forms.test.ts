@@ -66,16 +66,33 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await page.getByLabel("Name").inputValue()).toBe("");
   });
 
+  async function ageSessions() {
+    const database = new Client({ connectionString: settings.DATABASE_URL });
+    await database.connect();
+    await database.query(`UPDATE "Session" SET "authenticatedAt" = now() - interval '1 hour'`);
+    await database.end();
+  }
+
+  test.runIf(postgresUrl)("a page that was opened long ago asks who it is, and does what was wanted", async () => {
+    const { page, faults } = await web.visit();
+    const person = await newVisitor(page);
+    await page.goto("/account/factors/totp");
+    await ageSessions();
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("heading", { name: "Confirm that it’s you" }).waitFor();
+    await page.getByLabel("Password").fill(person.password);
+    await page.getByRole("button", { name: "Continue" }).first().click();
+    await page.getByRole("img", { name: "QR code" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   /** A person in a browser and an app, whose sessions are an hour old. */
   async function withOldSessions(options: BrowserContextOptions = {}) {
     const { page, faults } = await web.visit(options);
     const person = await newVisitor(page);
     const login = await web.service.post("/api/auth/login", { ...person, deviceName: "MacBook" });
     const { token } = (await login.json()) as { token: string };
-    const database = new Client({ connectionString: settings.DATABASE_URL });
-    await database.connect();
-    await database.query(`UPDATE "Session" SET "authenticatedAt" = now() - interval '1 hour'`);
-    await database.end();
+    await ageSessions();
     await page.goto("/account");
     await page.getByRole("button", { name: "Sign out MacBook" }).click();
     await page.getByRole("heading", { name: "Confirm that it’s you" }).waitFor();

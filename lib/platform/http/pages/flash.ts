@@ -15,6 +15,8 @@ export const Flash = z.object({
   form: z.string(),
   message: z.string(),
   fields: z.record(z.string(), z.string()),
+  /** Those that may have no place in the form: it was sent without any of them. */
+  unshown: z.array(z.string()).optional(),
   values: z.record(z.string(), z.string()),
   /**
    * The values are all that the form needs, which was not sent because its author had to sign in again ("ask": they decide

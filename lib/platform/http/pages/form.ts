@@ -3,7 +3,7 @@ import { AppError, ERRORS, type ErrorCode } from "../../../errors";
 import { declare, type ErrorPlacement, type Input, type RequestScope } from "../../../operation";
 import type { AccountRole } from "../../db/generated/client";
 import { jsonResponse, type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
-import { parseForm } from "../body";
+import { fieldNames, parseForm } from "../body";
 import { defineRoute, type RouteHandlers } from "../route";
 import { CLEAR_SITE_DATA, REFRESH_POLICY } from "../security-headers";
 import { setFlash } from "./flash";
@@ -112,12 +112,14 @@ async function writeError(path: string, form: ErrorForm, error: AppError, scope:
   const { page, keptFields = [], errorPlacement, canResume } = form;
   const fields = parseForm(bytes);
   const pageUrl = typeof page === "string" ? page : page(fields);
-  const isUnconfirmed = error.code === "reauthentication_required" && canResume;
+  const shown = toFormError(error, errorPlacement);
+  const messages = messagesOf(shown);
+  const unshown = unsentFields(Object.keys(messages), bytes);
+  const isUnconfirmed = error.code === "reauthentication_required" && (canResume || unshown.length > 0);
   if (error.code === "unauthenticated" || isUnconfirmed)
     return interrupt(path, form, { error, fields, pageUrl }, scope);
-  const shown = toFormError(error, errorPlacement);
   if (isScript(request) || shown.code === "internal_error") return shown;
-  const flash = { form: path, message: shown.message, fields: messagesOf(shown), values: pick(fields, keptFields) };
+  const flash = { form: path, message: shown.message, fields: messages, unshown, values: pick(fields, keptFields) };
   const { id, cookie } = setFlash(ctx.config, flash);
   return redirect({ to: withFlash(pageUrl, id), cookies: [cookie] }, request);
 }
@@ -171,6 +173,12 @@ function redirect({ to, cookies = [], isSignedOut }: Redirect, request: RequestH
   const body = "One moment.";
   const entity = { "Content-Type": "text/plain; charset=utf-8", "Content-Length": String(body.length) };
   return new RouteResponse(200, body, { ...headers, ...entity, ...REFRESH_POLICY, Refresh: `0;url=${to}` });
+}
+
+/** The named fields, if a form was sent without any of them: it may have no place for their errors. */
+function unsentFields(names: string[], bytes: Uint8Array): string[] {
+  const sent = fieldNames(bytes);
+  return names.some((name) => sent.includes(name)) ? [] : names;
 }
 
 function messagesOf({ extras }: AppError): Record<string, string> {

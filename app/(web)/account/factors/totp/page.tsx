@@ -4,6 +4,7 @@ import { pageContext } from "@/lib/auth/visitor";
 import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";
 import { type PageProps, readPage } from "../../../components/page-props";
+import { ResumeForm } from "../../../confirm/resume-form";
 import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
 import { AccountStep } from "../../account-step";
@@ -80,9 +81,13 @@ export default async function Page(props: PageProps) {
       ) : (
         <>
           <p>{texts.intro}</p>
-          <Form action="/forms/account/factors/totp" flash={flash}>
-            <button type="submit">{common.continueButton}</button>
-          </Form>
+          {flash?.resume ? (
+            <ResumeForm flash={flash} />
+          ) : (
+            <Form action="/forms/account/factors/totp" flash={flash}>
+              <button type="submit">{common.continueButton}</button>
+            </Form>
+          )}
         </>
       )}
     </AccountStep>
