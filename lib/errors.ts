@@ -41,6 +41,7 @@ export const ERRORS = {
   method_not_allowed: [405, "Method not allowed"],
   request_timeout: [408, "The request did not arrive in time"],
   email_taken: [409, "An account with this email already exists"],
+  account_changed: [409, "You have signed in with another account meanwhile"],
   identity_in_use: [409, "This identity is linked to another account"],
   admin_exists: [409, "There is an admin already"],
   last_admin: [409, "This is the only admin"],

@@ -28,10 +28,11 @@ import {
 import { TypedFactor, toProof } from "@/lib/auth/second-factor/schema";
 import { replaceSession } from "@/lib/auth/sessions/session-response";
 import { reauthenticate, StepUpProof } from "@/lib/auth/step-up";
+import { findVisitor } from "@/lib/auth/visitor";
 import type { ErrorPlacement } from "@/lib/operation";
 import { setSessionCookie } from "@/lib/platform/http/cookies";
 import { redirectWithEmail } from "@/lib/platform/http/pages/flash";
-import { defineForm } from "@/lib/platform/http/pages/form";
+import { defineForm, requireSameAccount } from "@/lib/platform/http/pages/form";
 import { readReturnCookie, setReturnCookie } from "@/lib/platform/http/pages/page-cookies";
 import { confirmPath, continuingTo, NextPage, ownPath, trustedUrl } from "@/lib/platform/http/pages/redirect-paths";
 
@@ -96,7 +97,8 @@ export const signInForms = [
     page: "/sign-in",
     body: z.object({ provider: z.string() }).and(NextPage),
     keptFields: ["callbackUrl"],
-    handle: async ({ ctx, body, request, caller }) => {
+    handle: async ({ ctx, body, bytes, request, caller }) => {
+      requireSameAccount({ bytes, principal: await findVisitor(request.headers) });
       const callbackUrl = trustedUrl(body.callbackUrl, ctx.config, "/account");
       const response = await startProvider(ctx, body.provider, { headers: request.headers, caller, callbackUrl });
       return { to: String(response.headers.Location ?? "/sign-in?error=OAuthSignin"), cookies: cookiesOf(response) };
@@ -186,6 +188,7 @@ export const signInForms = [
     summary: "Sign out",
     page: "/account",
     session: true,
+    isForAnyAccount: true,
     handle: async ({ ctx, principal: { account, session }, caller }) => {
       await revokeOwnSession(ctx, account.id, session.id, caller);
       const cookies = [setSessionCookie(ctx.config, null, session.expiresAt)];

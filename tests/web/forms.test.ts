@@ -255,6 +255,46 @@ test("an account is deleted with its password and the word DELETE, not with only
   expect((await post("/api/auth/login", account)).status).toBe(401);
 });
 
+describe("a form of a page that was opened for another account", () => {
+  const TEXT = "You have signed in with another account meanwhile. Reload the page.";
+  const AUTHORIZATION = {
+    response_type: "code",
+    client_id: "desktop",
+    redirect_uri: "http://127.0.0.1:1234/callback",
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
+    decision: "allow",
+  };
+
+  test.each<[string, Record<string, string>, string]>([
+    ["account/delete", { confirm: "DELETE" }, "/deleted"],
+    ["account/name", { name: "Ann Example" }, "/account?done=name_set"],
+    ["authorize", AUTHORIZATION, "http://127.0.0.1:1234/callback"],
+  ])("/forms/%s changes nothing", async (form, given, next) => {
+    const [ann, bob] = [await newAccount(), await newAccount()];
+    const cookie = await signIn(bob);
+    const fields = { ...given, password: bob.password };
+    const before = await ctx().db.account.findUniqueOrThrow({ where: { id: bob.id } });
+    const refused = await submitByScript(form, { ...fields, signedInAs: ann.id }, { cookie });
+    expect([refused.status, await refused.json()]).toMatchObject([409, { code: "account_changed", detail: TEXT }]);
+    const flash = flashOf(await submit(form, { ...fields, signedInAs: ann.id }, { cookie }));
+    expect(flash).toMatchObject({ message: TEXT, values: {} });
+    expect(await ctx().db.account.findUniqueOrThrow({ where: { id: bob.id } })).toEqual(before);
+    expect(await ctx().db.authorizationCode.count({ where: { accountId: bob.id } })).toBe(0);
+    const sent = await submit(form, { ...fields, signedInAs: bob.id }, { cookie });
+    expect(sent.headers.get("location") ?? sent.headers.get("refresh")).toContain(next);
+  });
+
+  test("signs out, and adds no provider", async () => {
+    const [ann, bob] = [await newAccount(), await newAccount()];
+    const cookie = await signIn(bob);
+    const added = await submitByScript("provider", { provider: "google", signedInAs: ann.id }, { cookie });
+    expect(await added.json()).toMatchObject({ code: "account_changed" });
+    const response = await submit("sign-out", { signedInAs: ann.id }, { cookie });
+    expect(response.headers.get("location")).toBe("/sign-in?done=signed_out");
+  });
+});
+
 // ASVS 7.2.4
 test("signing in again, or making another account, by the form ends the session whose cookie is replaced", async () => {
   const account = await newAccount();

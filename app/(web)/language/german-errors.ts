@@ -74,6 +74,8 @@ const GERMAN: Record<string, string> = {
   "Verify your email first. We have sent you a link":
     "Bestätigen Sie zuerst Ihre E-Mail-Adresse. Wir haben Ihnen einen Link geschickt",
   "You are not allowed to do this": "Das dürfen Sie nicht",
+  "You have signed in with another account meanwhile. Reload the page":
+    "Sie haben sich inzwischen mit einem anderen Konto angemeldet. Laden Sie die Seite neu",
   "Your account has no authenticator app": "Ihr Konto hat keine Authenticator-App",
 };
 

@@ -61,6 +61,8 @@ export const ERROR_DESCRIPTIONS: Record<ErrorCode, string> = {
     "The action is reserved for accounts with another role, or for API keys with another scope or from another network. Some actions are not open to API keys.",
   identity_unverified:
     "An account with this email exists, and the provider does not guarantee that the email belongs to the user who signed in. Sign in to that account with its usual method, then add the provider there.",
+  account_changed:
+    "Only of the service's own forms: the page was opened while another account was signed in. Nothing was changed. Reload the page.",
   identity_in_use: "Sign out first, then sign in with this provider.",
   admin_exists: "The service has an admin, who grants the role to others. No link for the first operator is created.",
   last_admin: "No admin who can sign in would be left. First give another account the role, or enable another admin.",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError, ERRORS, type ErrorCode } from "../../../errors";
 import { declare, type ErrorPlacement, type Input, type RequestScope } from "../../../operation";
+import type { AnyPrincipal } from "../../../principal";
 import type { AccountRole } from "../../db/generated/client";
 import { jsonResponse, type RequestHead, type ResponseHeaders, RouteResponse } from "../../http-message";
 import { fieldNames, parseForm } from "../body";
@@ -37,6 +38,8 @@ type Form<Fields, Role extends AccountRole | undefined, Session extends true | u
   session?: Session;
   role?: Role;
   stepUp?: true;
+  /** Takes effect whichever account is signed in. Otherwise it must be the one for which the page was made. */
+  isForAnyAccount?: true;
   body?: z.ZodType<Fields>;
   maxBodyBytes?: number;
   /** Fields whose values are filled in again after an error. None is a secret. */
@@ -93,6 +96,7 @@ export function defineForm<
     response: { status: 303, schema: null },
     otherResponses: { 200: { schema: Location } },
     run: async (input) => {
+      if (!form.isForAnyAccount) requireSameAccount(input);
       const { cookies = [], ...next }: Redirect =
         form.next === undefined ? await form.handle(input) : await form.handle(input).then(() => ({ to: form.next }));
       const forgotten = await forgetSentForm(input.ctx, path, input.request.headers.get("cookie"));
@@ -101,6 +105,14 @@ export function defineForm<
     writeError: (error, scope) => writeError(path, form, error, scope),
   });
   return [path, defineRoute(path, { POST: post })];
+}
+
+/** @throws AppError account_changed if the form is of another account's page, such as in a tab that was opened before */
+export function requireSameAccount({ bytes, principal }: { bytes: Uint8Array; principal: AnyPrincipal | null }): void {
+  const { signedInAs } = parseForm(bytes);
+  if (signedInAs === undefined || principal === null || !("account" in principal)) return;
+  if (signedInAs === principal.account.id) return;
+  throw new AppError("account_changed", `${ERRORS.account_changed[1]}. Reload the page.`);
 }
 
 type ErrorForm = Omit<Form<unknown, undefined, undefined>, "session" | "role" | "body" | "handle" | "next">;
@@ -119,7 +131,8 @@ async function writeError(path: string, form: ErrorForm, error: AppError, scope:
   if (error.code === "unauthenticated" || isUnconfirmed)
     return interrupt(path, form, { error, fields, pageUrl }, scope);
   if (isScript(request) || shown.code === "internal_error") return shown;
-  const flash = { form: path, message: shown.message, fields: messages, unshown, values: pick(fields, keptFields) };
+  const values = error.code === "account_changed" ? {} : pick(fields, keptFields);
+  const flash = { form: path, message: shown.message, fields: messages, unshown, values };
   const { id, cookie } = setFlash(ctx.config, flash);
   return redirect({ to: withFlash(pageUrl, id), cookies: [cookie] }, request);
 }
