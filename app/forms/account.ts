@@ -38,7 +38,7 @@ export const accountForms = [
     body: PreferencesForm,
     keptFields: ["startsAt", "endsAt"],
     handle: ({ ctx, body, principal }) => replacePreferences(ctx, principal.account.id, body),
-    next: "/account?done=notifications_set#notifications",
+    next: "/account?done=notifications_set",
   }),
   defineForm("/forms/account/password", {
     summary: "Change the password",

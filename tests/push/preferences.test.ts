@@ -74,7 +74,7 @@ describe("/api/push/preferences", () => {
     const cookie = cookiesOf(await submit("sign-in", { email: account.email, password: account.password }));
     const fields = { "kind.custom": "on", "kind.security.new_sign_in": "on", ...NIGHT };
     const saved = await submit("account/notifications", fields, { cookie });
-    expect(saved.headers.get("location")).toBe("/account?done=notifications_set#notifications");
+    expect(saved.headers.get("location")).toBe("/account?done=notifications_set");
     const stored = await (await get(PREFERENCES, { token: account.token })).json();
     expect(stored).toMatchObject({ kinds: { custom: true, "billing.renewed": false }, quietHours: NIGHT });
     const errorsOf = async (changed: Record<string, string>) =>

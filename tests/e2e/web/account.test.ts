@@ -122,6 +122,27 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(faults).toEqual([]);
   });
 
+  test("notifications are chosen again and again, and each choice is shown", async () => {
+    const { page, faults } = await web.visit();
+    await newVisitorOn(page);
+    const section = page.getByRole("region", { name: "Notifications" });
+    for (const [kind, label] of [
+      ["billing.payment_failed", "A payment has failed"],
+      ["billing.expired", "A subscription has ended"],
+      ["custom", "Other messages from us"],
+    ] as const) {
+      const box = section.getByLabel(label);
+      const isWanted = !(await box.isChecked());
+      await box.setChecked(isWanted);
+      await Promise.all([page.waitForEvent("load"), section.getByRole("button", { name: "Save" }).click()]);
+      await page.getByText("Your choice of notifications was saved.").waitFor();
+      expect(await box.isChecked()).toBe(isWanted);
+      const { kinds } = (await (await page.request.get("/api/push/preferences")).json()) as { kinds: object };
+      expect(kinds).toMatchObject({ [kind]: isWanted });
+    }
+    expect(faults).toEqual([]);
+  });
+
   const linkIn = (mail: string): string => /http\S+\/reset#token=\S+/.exec(mail)?.[0] ?? "";
 
   test("the emailed link resets the password once and signs out old sessions", async () => {
