@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { firstOperatorLink } from "@/tests/support/console/first-operator";
 import { anyDatabase, newDataDir } from "@/tests/support/process/service";
 import { hasChromium } from "@/tests/support/web/chromium";
-import { accessibilityFaults, serviceInChromium } from "@/tests/support/web/pages";
+import { accessibilityFaults, serviceInChromium, signIn } from "@/tests/support/web/pages";
 
 const PART_BYTES = 4 * 1024 * 1024;
 /** The second part has the last percent. */
@@ -139,5 +139,21 @@ describe.runIf(hasChromium)("in Chromium", () => {
     expect(await page.locator("html").evaluate((html) => html.scrollWidth > html.clientWidth)).toBe(false);
     // The broken connection, and a hint about when a style sheet was used.
     expect(faults.filter((fault) => !/ERR_FAILED|preloaded using link preload/.test(fault))).toEqual([]);
+  });
+
+  test("what is typed in the form stays when another file has arrived, until the operator asks for the file", async () => {
+    const { page } = await web.visit();
+    await signIn(page, OPERATOR);
+    await upload(page, await newBuild("3.0.0", SMALL_BYTES));
+    await page.getByText("Complete, 200 kB").waitFor();
+    const notes = page.getByLabel("Release notes in Markdown (optional)");
+    await page.waitForLoadState();
+    await notes.fill("Much is new.");
+    await page.getByLabel("Files", { exact: true }).setInputFiles(await newBuild("3.0.1", SMALL_BYTES));
+    await page.getByText("The form below does not have what has arrived now.").waitFor();
+    expect(await notes.inputValue()).toBe("Much is new.");
+    await page.getByRole("link", { name: "Show all files in the form" }).click();
+    await page.getByRole("group", { name: "app-3.0.1-x64.exe" }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
   });
 });

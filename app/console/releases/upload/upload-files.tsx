@@ -1,6 +1,7 @@
 "use client";
 
 import { type ChangeEvent, useEffect, useRef, useState } from "react";
+import { Notice } from "../../../(web)/components/notice";
 import { type KnownUpload, UploadError, uploadFile } from "./upload-file";
 
 type Transfer = { file: File; offsetBytes: number; state: "uploading" | "paused" | "complete"; error?: string };
@@ -11,6 +12,7 @@ type Transfer = { file: File; offsetBytes: number; state: "uploading" | "paused"
  */
 export function UploadFiles({ known }: { known: readonly KnownUpload[] }) {
   const [transfers, setTransfers] = useState<readonly Transfer[]>([]);
+  const [isKept, setKept] = useState(false);
   const running = useRef(new Map<File, AbortController>());
   const created = useRef(new Map<File, string>());
 
@@ -35,11 +37,13 @@ export function UploadFiles({ known }: { known: readonly KnownUpload[] }) {
     }
     running.current.delete(file);
   };
+  const isDone = transfers.length > 0 && transfers.every(({ state }) => state === "complete");
   // The page then has the form that publishes them. While one is under way, it would break off.
   useEffect(() => {
-    const isDone = transfers.length > 0 && transfers.every(({ state }) => state === "complete");
-    if (isDone) window.location.reload();
-  }, [transfers]);
+    if (!isDone) return;
+    if (isFilledIn()) setKept(true);
+    else window.location.reload();
+  }, [isDone]);
   const choose = (event: ChangeEvent<HTMLInputElement>) => {
     const files = [...(event.target.files ?? [])].filter((file) => file.size > 0);
     event.target.value = "";
@@ -69,8 +73,22 @@ export function UploadFiles({ known }: { known: readonly KnownUpload[] }) {
           />
         ))}
       </ul>
+      {isDone && isKept && (
+        <Notice kind="info">
+          The form below does not have what has arrived now.{" "}
+          <a href="/console/releases/upload">Show all files in the form</a>, which loses what you have entered there.
+        </Notice>
+      )}
     </>
   );
+}
+
+const PUBLISH_FORM = "form[action='/forms/console/publishReleases']";
+
+/** Whether something was entered in the form that publishes: a reload would lose it. */
+function isFilledIn(): boolean {
+  const fields = document.querySelector(PUBLISH_FORM)?.querySelectorAll<HTMLInputElement>("input, textarea") ?? [];
+  return [...fields].some((one) => one.value !== one.defaultValue || one.checked !== one.defaultChecked);
 }
 
 /** Identifies the same file after a reload. */
