@@ -33,15 +33,8 @@ export class Session extends Usable {
   }
 }
 
-export type CodeKind =
-  | "reset link"
-  | "email link"
-  | "verification link"
-  | "not-me link"
-  | "undo link"
-  | "authorization code"
-  | "device code"
-  | "sign-in challenge";
+type LinkKind = "reset link" | "email link" | "verification link" | "not-me link" | "undo link" | "invitation link";
+export type CodeKind = LinkKind | "authorization code" | "device code" | "sign-in challenge";
 
 /** A link in an email, a code of the authorization server, or the first half of a sign-in. */
 export class Code extends Usable {
@@ -60,7 +53,7 @@ export class Code extends Usable {
 }
 
 /** The links that end when the password or the email changes. */
-const PASSWORD_LINK = /^(reset|email) link$/;
+const PASSWORD_LINK = /^(reset|email|invitation) link$/;
 /** The codes that end with the other sessions. */
 const OF_OTHERS = /( code|challenge)$/;
 /** The codes that end with all sessions. */

@@ -9,6 +9,7 @@ import {
   type Operation,
   onAccount,
   onSession,
+  type Sent,
   type Step,
   sawSession,
   WRONG_PASSWORD,
@@ -162,6 +163,67 @@ export async function changeEmail(step: Step, account: Account): Promise<void> {
   } else if (answer.outcome === "refused" && !before.includes(link.detail)) account.email.rule(link.detail, false);
 }
 
+/** A way to sign in that a link sets. */
+export type NewWay = { json: object; subject: string; may: () => void; done: () => void; refused: () => void };
+
+export function newPasswordOf({ random }: Step, { password }: Account): NewWay {
+  const text = newPassword(random);
+  const before = password.possible;
+  return {
+    json: { password: text },
+    subject: "Your password was changed",
+    may: () => password.maySet(text),
+    done: () => password.set(text),
+    refused: () => {
+      if (!before.includes(text)) password.rule(text, false);
+    },
+  };
+}
+
+/** Follows a link that sets a way to sign in once: of several that are sent at the same time, one. */
+export async function setByLink(
+  step: Step,
+  link: Code,
+  ways: readonly NewWay[],
+  { label, path, event }: { label: string; path: string; event: string },
+): Promise<Sent[]> {
+  const { account, text: token } = link;
+  const arrived = [...account.codes];
+  const restore = step.remember([...account.access, ...account.factors], account.app, account.isVerified);
+  let takenOver = () => {};
+  account.askedAtMs = null;
+  const emails = ways.map(({ subject }) => step.willEmail(account, subject));
+  const sentAtMs = step.nowMs;
+  if (link.works.canBe(true) && account.exists.canBe(true)) {
+    account.mayEndAccess();
+    takenOver = account.mayTakeOver();
+    for (const way of ways) way.may();
+  }
+  const record = step.willRecord(account, event);
+  const send = ({ json }: NewWay) =>
+    step.send(`${label} of ${account.name}`, "POST", path, { json: { token, ...json } });
+  const answers = await Promise.all(ways.map(send));
+  record(answers);
+  const done = answers.findIndex(({ outcome }) => outcome === "done");
+  if (answers.filter(({ outcome }) => outcome === "done").length > 1)
+    throw new Violation("link works twice", account.name);
+  if (done >= 0) {
+    link.saw(true, { isOnce: true, nowMs: sentAtMs });
+    emails[done]?.();
+    account.exists.set(true);
+    account.endAccess();
+    account.endLinks(arrived);
+    takenOver();
+    // Another attempt without an answer would have found the link used.
+    for (const [i, way] of ways.entries()) if (i !== done) way.refused();
+    ways[done]?.done();
+  } else if (answers.every(({ outcome }) => outcome === "refused")) {
+    restore({ outcome: "refused" });
+    for (const way of ways) way.refused();
+  }
+  return answers;
+}
+
 export const accountOperations: Operation[] = [
   {
     name: "register",
@@ -246,45 +308,10 @@ export const accountOperations: Operation[] = [
     async (step, account) => {
       const { random } = step;
       const link = random.pick(account.codesOf("reset link").slice(-3));
-      const passwords = [newPassword(random), newPassword(random)].slice(0, random.pick([1, 1, 2]));
-      const before = account.password.possible;
-      const arrived = [...account.codes];
-      const restore = step.remember([...account.access, ...account.factors], account.app, account.isVerified);
-      let takenOver = () => {};
-      account.askedAtMs = null;
-      const email = step.willEmail(account, "Your password was changed");
-      const sentAtMs = step.nowMs;
-      if (link.works.canBe(true) && account.exists.canBe(true)) {
-        for (const password of passwords) account.password.maySet(password);
-        account.mayEndAccess();
-        takenOver = account.mayTakeOver();
-      }
-      const record = step.willRecord(account, "password_reset");
-      const results = await Promise.all(
-        passwords.map((password) =>
-          step.send(`reset the password of ${account.name}`, "POST", "/api/auth/reset/confirm", {
-            json: { token: link.text, password },
-          }),
-        ),
-      );
-      record(results);
-      const done = results.findIndex(({ outcome }) => outcome === "done");
-      if (results.filter(({ outcome }) => outcome === "done").length > 1)
-        throw new Violation("link works twice", account.name);
-      if (done >= 0) {
-        link.saw(true, { isOnce: true, nowMs: sentAtMs });
-        email();
-        account.exists.set(true);
-        account.endAccess();
-        account.endLinks(arrived);
-        takenOver();
-        // Another attempt without an answer would have found the link used.
-        account.password.set(passwords[done] as string);
-      } else if (results.every(({ outcome }) => outcome === "refused")) {
-        link.saw(false, { nowMs: Number.POSITIVE_INFINITY });
-        restore({ outcome: "refused" });
-        for (const password of passwords) if (!before.includes(password)) account.password.rule(password, false);
-      }
+      const ways = [newPasswordOf(step, account), newPasswordOf(step, account)].slice(0, random.pick([1, 1, 2]));
+      const request = { label: "reset the password", path: "/api/auth/reset/confirm", event: "password_reset" };
+      const answers = await setByLink(step, link, ways, request);
+      if (answers.every(({ outcome }) => outcome === "refused")) link.saw(false, { nowMs: Number.POSITIVE_INFINITY });
     },
   ),
   onSession("ask to change the email", 1, () => true, askToChangeEmail),

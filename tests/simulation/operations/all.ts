@@ -7,6 +7,7 @@ import { accountOperations, logIn, logInWrongly, seeSession } from "./accounts";
 import { billingOperations, deliverRest, seePurchases, seeStatus } from "./billing";
 import { codeOperations, exchangeForm, sawReplay } from "./codes";
 import { completeSignIn, factorOperations, seeFactors } from "./factors";
+import { invitationOperations } from "./invitations";
 import { followLink, LINKS, linkOperations } from "./links";
 import { lastEnded, newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
 import { operatorOperations, seeKey } from "./operators";
@@ -21,7 +22,10 @@ import { deliverAll, setUpEndpoint, webhookOperations } from "./webhooks";
 
 /** Operations that have to do with each other. */
 export const domains: Operation[][] = [
-  [...raceOperations, ...accountOperations, ...codeOperations, ...linkOperations, ...sessionOperations],
+  [
+    ...[...raceOperations, ...accountOperations, ...codeOperations],
+    ...[...linkOperations, ...sessionOperations, ...invitationOperations],
+  ],
   [...factorOperations, ...passkeyOperations, ...providerOperations],
   billingOperations,
   [...operatorOperations, ...webhookOperations],
@@ -37,7 +41,7 @@ const RESET_LINK_MS = 30 * 60_000;
 const BROWSER_DAYS = { idle: 7, total: 30 };
 const APP_DAYS = { idle: 30, total: 90 };
 /** How long a link works at most after its email has arrived, if that is more than a day. */
-const LINK_DAYS: Partial<Record<string, number>> = { "undo link": 8, "not-me link": 30 };
+const LINK_DAYS: Partial<Record<string, number>> = { "undo link": 8, "not-me link": 30, "invitation link": 7 };
 const DAY_MS = 86_400_000;
 const MAX_SESSIONS = 20;
 

@@ -3,6 +3,7 @@ import type { Account, Code, CodeKind, Session } from "../model/accounts";
 import { Violation } from "../model/fact";
 import { askToChangeEmail, changeEmail } from "./accounts";
 import { addApp, addChallenge } from "./factors";
+import { acceptInvitation } from "./invitations";
 import {
   cookiesOf,
   isThere,
@@ -21,6 +22,7 @@ export const LINKS: [kind: CodeKind, pattern: RegExp][] = [
   ["verification link", /\/verify#token=([\w-]{43})/],
   ["not-me link", /\/not-me#token=([\w.-]+)/],
   ["undo link", /\/email-change\/undo#token=([\w-]{43})/],
+  ["invitation link", /\/invitation#token=([\w-]{43})/],
 ];
 
 /** How much the clock of one process may have been set back between two events, at most. */
@@ -130,6 +132,7 @@ async function verifyForAnother(step: Step, link: Code, { cookie, account }: Ses
 export function followLink(step: Step, link: Code): Promise<void> {
   if (link.kind === "not-me link") return reportNotMe(step, link);
   if (link.kind === "undo link") return undoEmailChange(step, link);
+  if (link.kind === "invitation link") return acceptInvitation(step, link);
   const others = step.model.accounts.filter((account) => account !== link.account && isThere(account));
   const stranger = step.random.chance(0.15) && others.map(browserOf).find((session) => session !== undefined);
   return stranger ? verifyForAnother(step, link, stranger) : verifyEmail(step, link);

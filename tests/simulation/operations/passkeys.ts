@@ -20,6 +20,8 @@ export async function addPasskey(step: Step, session: Session): Promise<void> {
   const created = { passkey: passkey.key.create(options.body, { origin: world.origin }) };
   account.passkeys.push(passkey);
   passkey.sinceMs = step.nowMs;
+  const invitations = account.codesOf("invitation link");
+  for (const one of invitations) one.mayEnd();
   const email = step.willEmail(account, FACTOR_ADDED);
   const record = step.willRecord(account, "passkey_added");
   const add = () => step.send(`add ${label}`, "POST", "/api/auth/passkeys", { token, json: created });
@@ -31,6 +33,7 @@ export async function addPasskey(step: Step, session: Session): Promise<void> {
     email();
     passkey.works.set(true);
     passkey.id = done[0].body.id;
+    for (const one of invitations) one.end();
   } else if (answers.every(({ outcome }) => outcome === "refused")) passkey.end();
 }
 
