@@ -13,6 +13,18 @@ const signingKey = () => {
 
 type Claims = Record<string, unknown>;
 
+/** The key of all issuers (RFC 7517). */
+export const published = () => ({
+  keys: [{ ...signingKey().publicKey.export({ format: "jwk" }), kid: "1", use: "sig", alg: "RS256" }],
+});
+
+/** A JSON Web Token (RFC 7519). */
+export function signed(claims: Claims): string {
+  const parts = [{ alg: "RS256", kid: "1" }, claims];
+  const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  return `${text}.${sign("sha256", Buffer.from(text), signingKey().privateKey).toString("base64url")}`;
+}
+
 /** A sign-in provider, for apps and for browsers. */
 export class Google {
   readonly issuer = "https://accounts.google.com";
@@ -34,8 +46,7 @@ export class Google {
   /** Its metadata (OpenID Connect Discovery 1.0), its keys (RFC 7517), and an ID token for a code and its verifier (RFC 7636). */
   #answer({ pathname }: URL, form: URLSearchParams, nowMs: number): object {
     const { issuer } = this;
-    if (pathname.endsWith("/keys"))
-      return { keys: [{ ...signingKey().publicKey.export({ format: "jwk" }), kid: "1", use: "sig", alg: "RS256" }] };
+    if (pathname.endsWith("/keys")) return published();
     if (pathname.endsWith("/token")) {
       const code = form.get("code") ?? "";
       const granted = this.#codes.get(code);
@@ -61,11 +72,6 @@ export class Google {
   /** An ID token, as it is given to an app. */
   idToken(nowMs: number, claims: Claims): string {
     const iat = Math.floor(nowMs / 1000);
-    const parts = [
-      { alg: "RS256", kid: "1" },
-      { iss: this.issuer, aud: GOOGLE_APP, iat, exp: iat + 3600, ...claims },
-    ];
-    const signed = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
-    return `${signed}.${sign("sha256", Buffer.from(signed), signingKey().privateKey).toString("base64url")}`;
+    return signed({ iss: this.issuer, aud: GOOGLE_APP, iat, exp: iat + 3600, ...claims });
   }
 }

@@ -23,6 +23,7 @@ import type { Email } from "@/lib/platform/mail/emails";
 import { decrypt } from "@/tests/support/push/decrypt";
 import { answerOf, fakeAppStore, fakePaddle, fakeStripe } from "@/tests/support/subscriptions/provider-api";
 import { providerSettings } from "@/tests/support/subscriptions/provider-objects";
+import { CiIssuer } from "./ci-issuer";
 import { disk } from "./disk";
 import { Google } from "./google";
 import { machine } from "./machine";
@@ -171,6 +172,7 @@ export class World {
   readonly stores = { stripe: fakeStripe(), paddle: fakePaddle(), appStore: fakeAppStore() };
   readonly origin = BASE_URL;
   readonly google = new Google();
+  readonly ci = new CiIssuer();
   readonly billingAuthorization = "Bearer the-simulated-billing-provider";
   log: string[] = [];
   /** How many requests were sent. */
@@ -428,6 +430,7 @@ export class World {
   async #respond({ url, method, headers, body }: OutgoingRequest): Promise<OutgoingResponse> {
     const isPush = url.host === "updates.push.services.mozilla.com";
     const isGoogle = url.origin === this.google.issuer;
+    const isCi = url.origin === this.ci.issuer;
     const detail = isGoogle ? "Google" : url.host;
     const [sentAtMs, faults] = [machine.nowMs(), this.#undisturbedFaults()];
     const fault = await this.#wait(scope.getStore()?.process ?? this.process, isPush ? "push" : "fetch", detail);
@@ -439,6 +442,7 @@ export class World {
       const answer = this.google.respond(url, body.toString(), machine.nowMs());
       if (fault === null) return answer;
     }
+    if (isCi && fault === null) return this.ci.respond(url);
     if (url.origin === BILLING_API_URL) {
       const request = { url, method, authorization: headers.authorization, body: body.toString() };
       const { status, headers: given, body: json } = answerOf(this.stores)(request);
@@ -451,7 +455,7 @@ export class World {
         sentAtMs,
         fault === null ? faults : null,
       );
-    } else if (!isGoogle) {
+    } else if (!isGoogle && !isCi) {
       const { "webhook-id": id = "", "webhook-timestamp": claimedAt, "webhook-signature": signatures = "" } = headers;
       const text = body.toString();
       const isSigned = (secret: string) => {

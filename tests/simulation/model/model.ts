@@ -1,3 +1,4 @@
+import type { Publisher } from "../operations/publishers";
 import { Account } from "./accounts";
 import { type Usable, Violation } from "./fact";
 import type { ApiKey } from "./operators";
@@ -19,6 +20,7 @@ type OwedEmail = { subject: string; after: number; atMs: number; about: Usable |
 export class Model {
   readonly accounts: Account[] = [];
   readonly keys: ApiKey[] = [];
+  readonly publishers: Publisher[] = [];
   endpoint: Endpoint | null = null;
   readonly catalog = new Catalog();
   /** By type, and by type and subject. */
@@ -44,10 +46,10 @@ export class Model {
   /** The process has ended: no operation is under way. */
   lose(): void {
     this.crashes.count += 1;
-    for (const one of [...this.accounts, ...this.keys]) one.isBusy = false;
+    for (const one of [...this.accounts, ...this.keys, ...this.publishers]) one.isBusy = false;
     if (this.endpoint) this.endpoint.isBusy = false;
     this.catalog.lose();
-    for (const key of this.keys) if (key.works.possible.length > 1) key.isUnsure = true;
+    for (const one of [...this.keys, ...this.publishers]) if (one.works.possible.length > 1) one.isUnsure = true;
   }
 
   /** Emails that were asked for, and need not have expired, have arrived. */

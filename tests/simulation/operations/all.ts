@@ -13,6 +13,7 @@ import { lastEnded, newPassword, type Operation, type Step, WRONG_PASSWORD } fro
 import { operatorOperations, seeKey } from "./operators";
 import { passkeyOperations, signInWithPasskey } from "./passkeys";
 import { providerOperations, signInWithProvider } from "./providers";
+import { publisherOperations, seePublisher } from "./publishers";
 import { checkMessages, notifyAll, pushOperations, seeDevices } from "./push";
 import { raceOperations } from "./races";
 import { checkReleases, releaseOperations, setUpReleases } from "./releases";
@@ -28,7 +29,7 @@ export const domains: Operation[][] = [
   ],
   [...factorOperations, ...passkeyOperations, ...providerOperations],
   billingOperations,
-  [...operatorOperations, ...webhookOperations],
+  [...operatorOperations, ...webhookOperations, ...publisherOperations],
   pushOperations,
   [...releaseOperations, ...updateOperations],
 ];
@@ -142,6 +143,7 @@ export async function checkAll(step: Step): Promise<void> {
   }
   for (const account of model.accounts) for (const code of lastEnded(account.codes, 4)) await seeEndedCode(step, code);
   for (const key of model.keys) await seeKey(step, key);
+  for (const publisher of model.publishers) await seePublisher(step, publisher);
   await checkReleases(step);
   const audited = new Map((await world.auditCounts()).map(({ type, count }) => [type, count]));
   for (const type of new Set([...audited.keys(), ...[...model.audited.keys()].filter((key) => !key.includes(" "))]))

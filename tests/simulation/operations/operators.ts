@@ -27,7 +27,7 @@ export async function change(
 }
 
 /** The event of a change is there with its answer. No other change of the subject is under way. */
-async function seeAudit(step: Step, type: string, subject: Subject): Promise<void> {
+export async function seeAudit(step: Step, type: string, subject: Subject): Promise<void> {
   const target = `/api/admin/audit?limit=100&actor=operator:sim&type=${type}&${subject}`;
   const answer = await step.send(`see the audit trail: ${type}`, "GET", target, { operator: "sim" });
   if (answer.outcome === "done" && answer.body.nextCursor === null)
@@ -252,7 +252,10 @@ export async function seeKey(step: Step, key: ApiKey): Promise<void> {
 }
 
 /** A key of one product finds nothing of another one, and publishes nothing there. */
-async function reachOtherProduct(step: Step, { key: token, products }: ApiKey): Promise<void> {
+export async function reachOtherProduct(
+  step: Step,
+  { key: token, products }: Pick<ApiKey, "key" | "products">,
+): Promise<void> {
   const { random, model } = step;
   const other = random.pick(model.catalog.products.filter(({ name }) => !products.includes(name)));
   const [release, rollout] = [random.pick(other.releases), random.pick(other.rollouts)];

@@ -58,7 +58,7 @@ async function change(
   label: string,
   [method, target, json]: [method: string, target: string, json?: unknown],
   effects: readonly Effect[],
-  sent: { operator?: string; headers?: Record<string, string> } = {},
+  sent: { operator?: string; token?: string; headers?: Record<string, string> } = {},
 ) {
   const { catalog } = step.model;
   const before = effects.map(([fact]) => [...fact.possible]);
@@ -76,7 +76,7 @@ async function change(
 }
 
 /** An operation about a product that no other one changes at the time. */
-function onProduct(
+export function onProduct(
   name: string,
   weight: number,
   run: (step: Step, product: Product, releases: Release[]) => Promise<unknown> | undefined,
@@ -99,8 +99,17 @@ function onProduct(
   };
 }
 
-/** Publishes a version for all platforms of a product, with one request. Repeats it if there is no answer. */
-async function publish(step: Step, product: Product, channel: string, percentage: number): Promise<void> {
+/**
+ * Publishes a version for all platforms of a product, with one request. Repeats it if there is no answer. `job`: the access token
+ * of a CI job. Returns the status of the answer, if there is one.
+ */
+export async function publish(
+  step: Step,
+  product: Product,
+  channel: string,
+  percentage: number,
+  job: string | null = null,
+): Promise<number | null> {
   const { random } = step;
   const number = product.number++;
   const made = product.platforms.map((target) => {
@@ -122,8 +131,8 @@ async function publish(step: Step, product: Product, channel: string, percentage
   const releases = [];
   const uploads: Upload[] = [];
   for (const { release, text, fields } of made) {
-    const one = await upload(step, text, release.fileName);
-    if (one === null) return;
+    const one = await upload(step, text, release.fileName, { job });
+    if (one === null) return null;
     uploads.push(one);
     releases.push({
       release: fields,
@@ -137,6 +146,7 @@ async function publish(step: Step, product: Product, channel: string, percentage
     ...uploads.map((one): Effect => [one.exists, false]),
   ];
   const headers = { "idempotency-key": random.uuid() };
+  const sentBy = { headers, ...(job && { token: job }) };
   if (random.chance(0.1)) {
     const sent = { operator: "sim", json: { releases } };
     const { outcome } = await step.send("publish uploads of another", "POST", PATH, sent);
@@ -144,11 +154,11 @@ async function publish(step: Step, product: Product, channel: string, percentage
   }
   for (let isRepeated = false; ; isRepeated = true) {
     const label = `publish ${product.name}`;
-    const answer = await change(step, label, ["POST", PATH, { releases }], effects, { headers });
+    const answer = await change(step, label, ["POST", PATH, { releases }], effects, sentBy);
     if (answer.outcome === "unknown" && !isRepeated) continue;
-    if (answer.outcome === "refused" && !step.isDisturbed())
+    if (answer.outcome === "refused" && !job && !step.isDisturbed())
       throw new Violation("publication is refused", `${product.name}: ${JSON.stringify(answer.body)}`);
-    return;
+    return answer.outcome === "unknown" ? null : answer.status;
   }
 }
 
@@ -204,7 +214,7 @@ export const releaseOperations: Operation[] = [
   onProduct("abandon an upload", 0.3, async (step, product) => {
     const text = step.random.uuid().repeat(40);
     const until = 1 + step.random.below(text.length);
-    const one = await upload(step, text, `${product.name}.exe`, until);
+    const one = await upload(step, text, `${product.name}.exe`, { until });
     if (!one || until === text.length) return;
     const release = {
       product: product.name,
