@@ -7,6 +7,7 @@ import {
 } from "@prisma/driver-adapter-utils";
 import { pino } from "pino";
 import { responders } from "@/app/routes.generated";
+import { authority, TEAM_ID } from "@/dev/app-attest/app-attest";
 import { startBackground } from "@/lib/background";
 import { composeContext } from "@/lib/compose";
 import type { Context } from "@/lib/context";
@@ -239,7 +240,10 @@ export class World {
         ...settings,
       });
       const context = await composeContext(
-        { ...config, ...providerSettings(BILLING_API_URL), BCRYPT_COST: 4 },
+        {
+          ...{ ...config, ...providerSettings(BILLING_API_URL), BCRYPT_COST: 4 },
+          ...{ APNS_TEAM_ID: TEAM_ID, APP_ATTEST_ROOT_CA: authority.rootPem },
+        },
         {
           database: await open(),
           now: () => new Date(),

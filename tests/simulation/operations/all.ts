@@ -4,6 +4,7 @@ import { Violation } from "../model/fact";
 import type { Model } from "../model/model";
 import type { World } from "../world";
 import { accountOperations, logIn, logInWrongly, seeSession } from "./accounts";
+import { attestOperations } from "./app-attest";
 import { billingOperations, deliverRest, seePurchases, seeStatus } from "./billing";
 import { codeOperations, exchangeForm, sawReplay } from "./codes";
 import { completeSignIn, factorOperations, seeFactors } from "./factors";
@@ -30,7 +31,7 @@ export const domains: Operation[][] = [
   [...factorOperations, ...passkeyOperations, ...providerOperations],
   billingOperations,
   [...operatorOperations, ...webhookOperations, ...publisherOperations],
-  pushOperations,
+  [...pushOperations, ...attestOperations],
   [...releaseOperations, ...updateOperations],
 ];
 

@@ -10,10 +10,12 @@ const MINUTE_MS = 60_000;
 const ANNOUNCED_MS = 7 * 24 * 60 * MINUTE_MS;
 /** Deliveries of later messages are queued a minute before they are due. */
 const QUEUED_AHEAD_MS = 1.5 * MINUTE_MS;
-const BUNDLE_ID = "com.example.homeport";
+export const BUNDLE_ID = "com.example.homeport";
+/** A token of APNs. */
+export const newToken = ({ random }: Step) => random.uuid().replaceAll("-", "").repeat(2);
 
 /** A session of an app, which may be live. */
-const appSession = (step: Step, { liveSessions }: Account) =>
+export const appSession = (step: Step, { liveSessions }: Account) =>
   step.random.pick(liveSessions.filter(({ cookie }) => cookie === null)) ?? null;
 const activeDevices = (account: { devices: Device[] }) => account.devices.filter(({ works }) => works.canBe(true));
 const allDevices = ({ model }: Step) => model.accounts.flatMap(({ devices }) => devices);
@@ -57,28 +59,51 @@ export function newBrowser(step: Step, account: Account, session: Session) {
   return { device, json: { platform: "web", subscription, device: { name, locale } } };
 }
 
+export type Registration = { token: string; environment: string; device: { name: string; locale: string } };
+/** A challenge as it has arrived on a phone, by both its ways. */
+type Challenged = { challengeId: string; challengeValue: string; pushNonce: string };
+
+export const registerAs = (step: Step, label: string, { account, token }: Session, json: object) =>
+  step.send(`${label} of ${account.name}`, "POST", "/api/push/register", { token, json });
+
+/** Registers a phone, and waits for the nonce. null: it does not arrive. */
+export async function challengePhone(
+  step: Step,
+  session: Session,
+  device: Device,
+  registration: Registration,
+): Promise<Challenged | null> {
+  const asked = await registerAs(step, "register a phone", session, registration);
+  if (asked.outcome === "unknown") return null;
+  const challengeId = sawSession(session, asked) && asked.outcome === "done" ? asked.body.challenge.id : null;
+  for (let waits = 0; challengeId !== null && waits < 20 && !step.world.nonces.has(challengeId); waits++)
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const pushNonce = step.world.nonces.get(challengeId);
+  if (pushNonce !== undefined) return { challengeId, challengeValue: asked.body.challenge.value, pushNonce };
+  device.end();
+  return null;
+}
+
+/** What a phone signs. */
+export const signedBy = ({ id }: Account, registration: Registration, challenged: Challenged) =>
+  buildClientData({ ...registration, ...challenged, bundleId: BUNDLE_ID, accountId: id ?? "" });
+
 /** Registers a phone: with evidence, once the nonce has arrived on it. */
-async function registerPhone(step: Step, account: Account): Promise<void> {
-  const token = step.random.uuid().replaceAll("-", "").repeat(2);
+export async function registerPhone(step: Step, account: Account): Promise<void> {
+  const token = newToken(step);
   const session = appSession(step, account);
   if (!session) return;
   const device = newDevice(step, account, session, token);
-  const registration = { token, environment: "sandbox", device: { name: device.id, locale: device.locale } };
-  const register = (label: string, json: object) =>
-    step.send(`${label} of ${account.name}`, "POST", "/api/push/register", { token: session.token, json });
-  const asked = await register("register a phone", registration);
-  if (asked.outcome === "unknown") return;
-  if (!sawSession(session, asked) || asked.outcome !== "done") return device.end();
-  const { id: challengeId, value: challengeValue } = asked.body.challenge;
-  for (let waits = 0; waits < 20 && !step.world.nonces.has(challengeId); waits++)
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
-  const arrived = step.world.nonces.get(challengeId);
-  if (arrived === undefined) return device.end();
-  const forged = step.random.pick([...Array(7).fill(null), "nonce", "signature", "time"] as const);
+  const forged = step.random.pick([...Array(7).fill(null), "nonce", "signature", "time", "attestation"] as const);
+  // A key that nothing attests is for simulators.
+  const environment = forged === "attestation" ? "production" : "sandbox";
+  const registration = { token, environment, device: { name: device.id, locale: device.locale } };
+  const challenged = await challengePhone(step, session, device, registration);
+  if (!challenged) return;
+  const { challengeId, pushNonce: arrived } = challenged;
   if (forged === "time") await new Promise((resolve) => setTimeout(resolve, 16 * MINUTE_MS));
   const pushNonce = forged === "nonce" ? `${arrived.slice(1)}A` : arrived;
-  const signed = { ...registration, bundleId: BUNDLE_ID, accountId: account.id ?? "" };
-  const clientData = buildClientData({ ...signed, challengeId, challengeValue, pushNonce });
+  const clientData = signedBy(account, registration, { ...challenged, pushNonce });
   const { point, privateKey } = newKey(step);
   const evidence = {
     type: "device_key",
@@ -89,14 +114,14 @@ async function registerPhone(step: Step, account: Account): Promise<void> {
       "base64",
     ),
   };
-  const answer = await register("verify a phone", { ...registration, evidence });
+  const answer = await registerAs(step, "verify a phone", session, { ...registration, evidence });
   if (answer.outcome === "unknown") return;
   if (!sawSession(session, answer) || answer.outcome !== "done") return device.end();
   if (forged) throw new Violation(`evidence without its ${forged} works`, account.name);
   device.verified();
 }
 
-const isBrowser = ({ address }: Device) => address.startsWith("https:");
+export const isBrowser = ({ address }: Device) => address.startsWith("https:");
 const OTHER_KEYS = { ...BROWSER_KEYS, auth: Buffer.alloc(16, 8).toString("base64url") };
 
 /** A browser registers once more. It moves to an account that knows its keys. */
@@ -150,15 +175,19 @@ async function mute(step: Step, account: Account): Promise<void> {
   if (isOff) account.mutedFromMs = step.nowMs;
 }
 
+/** The id that the service knows a device by. */
+export async function findDevice(step: Step, { account, token }: Session, device: Device): Promise<string | undefined> {
+  const listed = await step.send(`list the devices of ${account.name}`, "GET", "/api/push/devices", { token });
+  if (listed.outcome !== "done") return undefined;
+  return listed.body.devices.find(({ name }: { name: string }) => name === device.id)?.id;
+}
+
 async function removeDevice(step: Step, account: Account): Promise<void> {
   const { model, random } = step;
   const session = appSession(step, account);
   const device = random.pick(activeDevices(account));
   if (!session || !device) return;
-  const list = `list the devices of ${account.name}`;
-  const listed = await step.send(list, "GET", "/api/push/devices", { token: session.token });
-  if (listed.outcome !== "done") return;
-  const { id } = listed.body.devices.find(({ name }: { name: string }) => name === device.id) ?? {};
+  const id = await findDevice(step, session, device);
   if (id === undefined) return;
   const remove = ({ token }: Session) =>
     step.send(`remove a device of ${account.name}`, "DELETE", `/api/push/devices/${id}`, { token });
