@@ -20,7 +20,7 @@ export class Publisher extends Usable {
   /** The id of its repository was that of an ID token that was accepted. */
   isPinned = false;
   readonly access: Access[] = [];
-  /** ID tokens that were exchanged, and may have been. */
+  /** ID tokens that were exchanged. */
   readonly used: string[] = [];
   issued = { acknowledged: 0, unknown: 0 };
 
@@ -127,7 +127,7 @@ export async function exchange(step: Step, publisher: Publisher): Promise<void> 
   if (done.length > 0 && isWrong)
     throw new Violation("token of a job works without its proof", `its ${wrong} of ${publisher.id}`);
   if (done.length > (isOld ? 0 : 1)) throw new Violation("token of a job works twice", publisher.id);
-  if (!isWrong && (done.length > 0 || !isRefused)) publisher.used.push(subject);
+  if (done.length > 0) publisher.used.push(subject);
   const [issued] = done;
   if (issued) {
     publisher.saw(true);
@@ -215,10 +215,10 @@ export const publisherOperations: Operation[] = [
     const channel = random.pick(["stable", "stable", "beta"]);
     const status = await publish(step, product, channel, 100, access.token);
     const isDone = status !== null && status < 400;
+    const isOther = publisher.channel !== null && channel !== publisher.channel;
     if (isDone && publisher.works.is(false)) throw new Violation("ended publisher works", publisher.id);
-    if (isDone && publisher.channel !== null && channel !== publisher.channel)
-      throw new Violation("job publishes on another channel", publisher.id);
-    const isExpected = isDone || status === null || mayEnd || step.isDisturbed() || channel !== publisher.channel;
+    if (isDone && isOther) throw new Violation("job publishes on another channel", publisher.id);
+    const isExpected = isDone || status === null || mayEnd || step.isDisturbed() || isOther;
     if (!isExpected) throw new Violation("publication is refused", `${publisher.id}: ${status}`);
     publisher.isBusy = false;
   }),
