@@ -70,7 +70,7 @@ type WebhookEvent = { type: string; data: Record<string, unknown> | null };
 /** What devices get: a browser the text, a phone an alert. */
 type Payload = {
   body?: string;
-  aps?: { alert?: { body?: string } };
+  aps?: { alert?: { body?: string }; "content-state"?: { text?: string } };
   data?: { challengeId?: string; nonce?: string; version?: string };
 };
 
@@ -490,7 +490,8 @@ export class World {
 
   #notify(address: string, { body, aps, data }: Payload, sentAtMs: number, since: number | null): void {
     if (data?.challengeId && data.nonce) this.nonces.set(data.challengeId, data.nonce);
-    this.onNotification(address, data?.version ?? body ?? aps?.alert?.body ?? "", sentAtMs, since);
+    const text = data?.version ?? body ?? aps?.["content-state"]?.text ?? aps?.alert?.body ?? "";
+    this.onNotification(address, text, sentAtMs, since);
   }
 
   /** How often each type of event is in the audit trail, of the simulation's operator. */

@@ -76,6 +76,8 @@ export class Account {
   readonly sessions: Session[] = [];
   readonly codes: Code[] = [];
   readonly devices: Device[] = [];
+  /** Live Activities, each as the device with its token. */
+  readonly activities: Device[] = [];
   /** Whether it has turned messages off, and when that was acknowledged. */
   readonly isMuted = new Fact(false);
   mutedFromMs = Number.POSITIVE_INFINITY;

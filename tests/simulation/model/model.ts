@@ -99,7 +99,8 @@ export class Model {
   /** A device has got something, by its endpoint or token. */
   sawNotification(address: string, text: string, sentAtMs: number, since: number | null, faults: number): void {
     const message = this.messages.find((one) => one.text === text); // else it is not an operator's
-    const devices = this.accounts.flatMap((one) => one.devices).filter((one) => one.address === address);
+    const all = this.accounts.flatMap(({ devices, activities }) => [...devices, ...activities]);
+    const devices = all.filter((one) => one.address === address);
     const may = devices.filter((one) => message?.mayReach(one));
     const device = may.find(({ works }) => works.is(true)) ?? may[0] ?? devices[0];
     if (!device || !message) return;

@@ -65,6 +65,9 @@ export class Message extends Usable {
   mayReach(device: Device): boolean {
     return this.isFor(device) && !this.#ended.has(device);
   }
+  hasReached(device: Device): boolean {
+    return this.#received.has(device);
+  }
   reached(device: Device, nowMs: number): void {
     const label = `${this.text} to ${device.account.name}`;
     if (!this.mayReach(device)) throw new Violation("notification to another device", label);

@@ -10,6 +10,7 @@ import { codeOperations, exchangeForm, sawReplay } from "./codes";
 import { completeSignIn, factorOperations, seeFactors } from "./factors";
 import { invitationOperations } from "./invitations";
 import { followLink, LINKS, linkOperations } from "./links";
+import { activitiesOf, liveActivityOperations, seeActivities } from "./live-activities";
 import { lastEnded, newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
 import { operatorOperations, seeKey } from "./operators";
 import { passkeyOperations, signInWithPasskey } from "./passkeys";
@@ -31,7 +32,7 @@ export const domains: Operation[][] = [
   [...factorOperations, ...passkeyOperations, ...providerOperations],
   billingOperations,
   [...operatorOperations, ...webhookOperations, ...publisherOperations],
-  [...pushOperations, ...attestOperations],
+  [...pushOperations, ...attestOperations, ...liveActivityOperations],
   [...releaseOperations, ...updateOperations],
 ];
 
@@ -140,6 +141,7 @@ export async function checkAll(step: Step): Promise<void> {
     await seeStatus(step, account);
     await seePurchases(step, account);
     if (account.devices.length > 0) await seeDevices(step, account);
+    if (account.activities.length > 0) await seeActivities(step, account, true);
     if (account.id !== null) await seeEvents(step, account);
   }
   for (const account of model.accounts) for (const code of lastEnded(account.codes, 4)) await seeEndedCode(step, code);
@@ -150,6 +152,7 @@ export async function checkAll(step: Step): Promise<void> {
   for (const type of new Set([...audited.keys(), ...[...model.audited.keys()].filter((key) => !key.includes(" "))]))
     model.sawAudit(type, audited.get(type) ?? 0);
   checkDeliveries(step);
+  for (const account of model.accounts) activitiesOf(account);
   await checkMessages(step);
   await checkDeleted(step);
   const { body } = await step.send("list the endpoints", "GET", "/api/admin/webhooks", { operator: "sim" });
