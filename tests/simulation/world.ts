@@ -241,8 +241,11 @@ export class World {
       });
       const context = await composeContext(
         {
-          ...{ ...config, ...providerSettings(BILLING_API_URL), BCRYPT_COST: 4 },
-          ...{ APNS_TEAM_ID: TEAM_ID, APP_ATTEST_ROOT_CA: authority.rootPem },
+          ...config,
+          ...providerSettings(BILLING_API_URL),
+          BCRYPT_COST: 4,
+          APNS_TEAM_ID: TEAM_ID,
+          APP_ATTEST_ROOT_CA: authority.rootPem,
         },
         {
           database: await open(),

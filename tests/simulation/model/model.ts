@@ -1,4 +1,4 @@
-import type { Publisher } from "../operations/publishers";
+import type { Publisher } from "../operations/publisher";
 import { Account } from "./accounts";
 import { type Usable, Violation } from "./fact";
 import type { ApiKey } from "./operators";

@@ -26,8 +26,12 @@ import { deliverAll, setUpEndpoint, webhookOperations } from "./webhooks";
 /** Operations that have to do with each other. */
 export const domains: Operation[][] = [
   [
-    ...[...raceOperations, ...accountOperations, ...codeOperations],
-    ...[...linkOperations, ...sessionOperations, ...invitationOperations],
+    ...raceOperations,
+    ...accountOperations,
+    ...codeOperations,
+    ...linkOperations,
+    ...sessionOperations,
+    ...invitationOperations,
   ],
   [...factorOperations, ...passkeyOperations, ...providerOperations],
   billingOperations,

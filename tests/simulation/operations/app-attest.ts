@@ -115,7 +115,10 @@ async function assertAgain(step: Step, account: Account): Promise<void> {
   const old = foreign ?? random.pick(phonesOf(account).slice(-3));
   if (!session || !old) return;
   const phone = Object.assign(newPhone(step, account, session, old.locale), {
-    ...{ key: old.key, counter: old.counter, accepted: old.accepted, environment: old.environment },
+    key: old.key,
+    counter: old.counter,
+    accepted: old.accepted,
+    environment: old.environment,
   });
   const challenged = await challengePhone(step, session, phone, phone.registration);
   if (!challenged) return;

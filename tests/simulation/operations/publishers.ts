@@ -1,6 +1,7 @@
-import { Usable, Violation } from "../model/fact";
+import { Violation } from "../model/fact";
 import type { Operation, Sent, Step } from "./operation";
 import { reachOtherProduct, seeAudit } from "./operators";
+import { type Access, Publisher } from "./publisher";
 import { onProduct, publish } from "./releases";
 
 const PATH = "/api/admin/publishers";
@@ -8,38 +9,6 @@ const PATH = "/api/admin/publishers";
 const TOKEN_MS = 15 * 60_000;
 /** By how much clocks differ, and how long a publication may take. */
 const [CLOCK_MS, PUBLICATION_MS] = [11_000, 60_000];
-
-/** An access token of a job. */
-type Access = { token: string; expiresAtMs: number };
-
-/** A workflow that publishes releases of a product without a key. */
-export class Publisher extends Usable {
-  isBusy = false;
-  /** A request that removes it had no answer. */
-  isUnsure = false;
-  /** The id of its repository was that of an ID token that was accepted. */
-  isPinned = false;
-  readonly access: Access[] = [];
-  /** ID tokens that were exchanged. */
-  readonly used: string[] = [];
-  issued = { acknowledged: 0, unknown: 0 };
-
-  constructor(
-    readonly id: string,
-    readonly product: string,
-    readonly channel: string | null,
-    readonly number: number,
-  ) {
-    super("publisher", id);
-  }
-  get claims(): Record<string, unknown> {
-    return {
-      repository: `acme/app-${this.number}`,
-      repository_id: `${1_000 + this.number}`,
-      repository_owner_id: "65",
-    };
-  }
-}
 
 /** An operation about a publisher that no other is about at the time. */
 function onPublisher(
@@ -98,7 +67,7 @@ function forgeryOf({ nowMs, random }: Step, { isPinned, number }: Publisher): [w
 }
 
 /** Exchanges the ID token of a job, which works once. */
-export async function exchange(step: Step, publisher: Publisher): Promise<void> {
+async function exchange(step: Step, publisher: Publisher): Promise<void> {
   const { model, random, world, nowMs } = step;
   const { product, claims } = publisher;
   const [wrong, changed] = random.chance(0.3) ? forgeryOf(step, publisher) : [null, {}];
