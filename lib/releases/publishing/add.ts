@@ -189,8 +189,14 @@ async function stageFile(deps: Deps, hashed: HashedFile): Promise<StagedFile> {
   if (!deps.storage) throw invalidRelease("The object storage is not configured: set the RELEASE_S3_ variables.");
   const { s3Key: key = "", sizeBytes, sha256, contentType = "application/octet-stream" } = artifact;
   const bytes = readChunks(file, (doneBytes) => deps.onProgress?.("Uploading", doneBytes, sizeBytes));
-  await deps.storage.put({ key, sizeBytes, sha256, contentType, bytes });
+  await deps.storage.put({ key, sizeBytes, sha256, contentType, bytes }).catch(notStored);
   return {};
+}
+
+/** @throws AppError artifact_unavailable */
+function notStored(cause: Error): never {
+  const detail = `The object storage did not take a file, so nothing was published: ${cause.message}`;
+  throw new AppError("artifact_unavailable", { detail, cause });
 }
 
 type NewBesideFile = { entry: BesideFile; bytes: Uint8Array; contentType: string };
@@ -214,7 +220,7 @@ async function stageBeside(
   const { file, s3Key, url, sizeBytes, sha256 } = entry;
   if (url !== undefined) return {};
   if (s3Key !== undefined) {
-    await storage?.put({ key: s3Key, sizeBytes, sha256, contentType, bytes: Readable.from([bytes]) });
+    await storage?.put({ key: s3Key, sizeBytes, sha256, contentType, bytes: Readable.from([bytes]) }).catch(notStored);
     return {};
   }
   const target = path.join(/* turbopackIgnore: true */ folder, file ?? "");

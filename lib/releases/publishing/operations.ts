@@ -112,6 +112,7 @@ export const releaseOperations = {
       "release_conflict",
       "release_yanked",
       "file_changed",
+      "artifact_unavailable",
     ],
     examples: {
       "One release with one file": {

@@ -86,6 +86,25 @@ describe("publishing uploads", () => {
     expect([...objects.values()].map((object) => object.equals(bytes))).toEqual([true]);
   });
 
+  test("changes nothing if the object storage fails, and the upload stays", async () => {
+    const storage = {
+      presignGet: async () => "",
+      put: async () => Promise.reject(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" })),
+    };
+    const key = await newKey();
+    const upload = await uploadFile(key);
+    const draft = draftOf("1.4.0", upload, { destination: { kind: "storage" } });
+    await withContext({ storage }, async () => {
+      expect(await publishDrafts(key.key, [draft])).toMatchObject({
+        status: 503,
+        code: "artifact_unavailable",
+        detail: "The object storage did not take a file, so nothing was published: connect ECONNREFUSED",
+      });
+    });
+    expect((await listReleases(key.key)).releases).toEqual([]);
+    expect(await offsetOf(upload)).toBe(1_000);
+  });
+
   test("changes nothing if one draft is wrong, and the uploads stay", async () => {
     const key = await newKey();
     const [good, bad] = [await uploadFile(key), await uploadFile(key, randomBytes(10), "setup.dmg")];
