@@ -1,9 +1,9 @@
 import { once } from "node:events";
-import { mkdtemp, readdir } from "node:fs/promises";
+import { mkdtemp, readdir, readlink } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { createBackup } from "@/lib/platform/backup/create-backup";
 import { loadConfig } from "@/lib/platform/config";
 import { type Database, databaseOf } from "@/lib/platform/db/open";
@@ -58,6 +58,22 @@ test("writes continue while a bucket accepts connections and does not answer, an
   server.closeAllConnections();
   expect(await outcome).toBe("backup_failed");
   expect(await readdir(dataDir)).not.toContainEqual(expect.stringContaining(".partial"));
+});
+
+test("a bucket that refuses the upload leaves no file open, whose space would stay in use", async () => {
+  const server = createServer(
+    (request, response) => void request.resume().on("end", () => response.writeHead(403).end()),
+  );
+  const deps = depsOf(`http://${await listen(server)}`);
+  await expect(createBackup(deps, "s3://releases", { maxPauseMs: LONG_PAUSE_MS })).rejects.toMatchObject({
+    code: "backup_failed",
+  });
+  const openFiles = async () => {
+    const links = (await readdir("/proc/self/fd")).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+    return (await Promise.all(links)).filter((file) => file.startsWith(dataDir) && file.includes(".partial"));
+  };
+  await vi.waitFor(async () => expect(await openFiles()).toEqual([]));
+  server.close();
 });
 
 test("health shows that writes wait", async () => {

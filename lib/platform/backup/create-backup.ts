@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, type ReadStream } from "node:fs";
 import { rm } from "node:fs/promises";
 import path from "node:path";
 import type { Context } from "../../context";
@@ -122,10 +122,13 @@ type Chunks = AsyncIterable<Uint8Array>;
 async function spool(folder: string, name: string, chunks: Chunks, storeFile: (chunks: Chunks) => Promise<number>) {
   await removeOldFiles(folder, PARTIALS);
   const file = path.join(folder, `${name}${PARTIAL}`);
+  let spooled: ReadStream | undefined;
   try {
     await writeChunks(file, chunks, 0o600);
-    return await storeFile(createReadStream(file));
+    spooled = createReadStream(file);
+    return await storeFile(spooled);
   } finally {
+    spooled?.destroy(); // a storage that refuses the upload reads nothing
     await rm(file, { force: true });
   }
 }
