@@ -38,6 +38,7 @@ export const disk = {
   begin: (data: string, kept: string) => {
     [root, database, lost] = [data, path.join(data, "db"), kept];
     disk.free();
+    changedMs.clear();
   },
   /** A process has ended. */
   closeFilesOf: (process: unknown) => {
@@ -212,6 +213,11 @@ const isFlag = (flags: any, name: RegExp, bit: number) =>
 
 /** Functions that write to files. */
 function installContent(): void {
+  fs.statSync = (file: any, options: any) => {
+    const stats = real.statSync(file, options);
+    if (isData(file) && typeof stats?.ino === "number") stats.ctimeMs = changedMs.get(stats.ino) ?? stats.mtimeMs;
+    return stats;
+  };
   fs.openSync = (file: any, flags: any, ...rest: any[]) => {
     const isNew = isBelow(root, file) && isFlag(flags, /[wa]/, constants.O_CREAT) && !real.existsSync(file);
     if (isNew) use(PAGE_BYTES);
@@ -273,7 +279,12 @@ function installContent(): void {
 }
 
 /** Files are as old as the simulated clock says. */
-const setTime = (fd: number): void => real.futimesSync(fd, machine.nowMs() / 1000, machine.nowMs() / 1000);
+const setTime = (fd: number): void => {
+  real.futimesSync(fd, machine.nowMs() / 1000, machine.nowMs() / 1000);
+  changedMs.set(real.fstatSync(fd).ino, machine.nowMs());
+};
+/** When files were changed, by their inodes. Nobody can set that time of a file. */
+const changedMs = new Map<number, number>();
 
 /** Remembers the pages that are written, as they were when the file was synced. */
 function beforeChange(file: string, start: number, end: number): void {

@@ -70,7 +70,6 @@ class Instance extends Process {
  */
 export class Instances extends World {
   override readonly followMs = FOLLOW_MS;
-  readonly #folder: string;
   readonly #server: Server;
   readonly #random: Random;
   #url = "";
@@ -83,8 +82,7 @@ export class Instances extends World {
   #onEnd = () => {};
 
   constructor(folder: string, server: Server, seed: number) {
-    super(folder);
-    this.#folder = folder;
+    super(folder, seed);
     this.#server = server;
     this.#random = createRandom(seed, 0x1257);
   }
@@ -104,7 +102,7 @@ export class Instances extends World {
     url.searchParams.set("options", SETTINGS);
     this.#url = url.href;
     await this.pass(1);
-    await this.finish(writeSampleCatalog(path.join(this.#folder, "releases", "catalog.json")));
+    await this.finish(writeSampleCatalog(path.join(this.folder, "releases", "catalog.json")));
     await this.finish(Promise.all([this.#startOne(), this.#startOne()]));
   }
 
@@ -123,7 +121,7 @@ export class Instances extends World {
     const instance = new Instance(++this.#started);
     this.#instances.push(instance);
     instance.clockOffMs = this.#random.pick(CLOCKS_OFF_MS);
-    const settings = { DATA_DIR: this.#folder, DATABASE_URL: this.#url, DATABASE_POOL_SIZE: String(POOL_SIZE) };
+    const settings = { DATA_DIR: this.folder, DATABASE_URL: this.#url, DATABASE_POOL_SIZE: String(POOL_SIZE) };
     const adapter = this.#observed(
       instance,
       postgresAdapter(this.#url, POOL_SIZE, () => {}),

@@ -269,7 +269,29 @@ function installSync() {
     "brotliCompress",
     "brotliDecompress",
   ];
-  install(require("node:zlib"), both);
+  const zlib = require("node:zlib");
+  install(zlib, both);
+  const { Transform } = require("node:stream");
+  for (const name of ["Gzip", "Gunzip"]) {
+    const run = zlib[`${name.toLowerCase()}Sync`];
+    const create = (options: any) => {
+      const chunks: Buffer[] = [];
+      return new Transform({
+        transform: (chunk: Buffer, _: unknown, done: () => void) => {
+          chunks.push(chunk);
+          done();
+        },
+        flush: (done: (error: unknown, bytes?: Buffer) => void) => {
+          try {
+            done(null, run(Buffer.concat(chunks), options));
+          } catch (error) {
+            done(error);
+          }
+        },
+      });
+    };
+    Object.defineProperty(zlib, `create${name}`, { value: create });
+  }
 }
 
 /** Counts what Node does on its threads: its order would differ from run to run, so nothing else runs meanwhile. */

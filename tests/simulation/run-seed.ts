@@ -5,6 +5,7 @@ import { machine } from "./machine";
 import { Violation } from "./model/fact";
 import { Model } from "./model/model";
 import { checkAll, checkExpired, checkLater, domains, finishAll, look, readEmails, setUp } from "./operations/all";
+import { backUp } from "./operations/backups";
 import { type Operation, Step } from "./operations/operation";
 import { createRandom, type Random } from "./random";
 import { type Port, World } from "./world";
@@ -59,6 +60,8 @@ type Plan = {
   longestSeconds: number;
   /** How many days after all of it everything is looked up again: each time after the one before. */
   laterDays: readonly number[];
+  /** Whether a backup is restored then. */
+  isRestored: boolean;
 };
 
 /** A browser's session, and an app's, are used until their last day as often as keeps them from being idle. */
@@ -84,6 +87,7 @@ function planOf(random: Random): Plan {
     clockChance: random.pick([0, 0, 0, 0.02]),
     longestSeconds: random.pick([600, 600, 7_200]),
     laterDays: random.pick(LATER_DAYS),
+    isRestored: random.chance(0.3),
   };
 }
 
@@ -95,7 +99,7 @@ const TRIES = 4;
 /** Runs one seed to its end, or to the first violation. */
 export async function runSeed(input: SeedInput, folder: string, server: Server | null): Promise<SeedResult> {
   const startedMs = machine.realNowMs();
-  const world = server ? new Instances(folder, server, input.seed) : new World(folder);
+  const world = server ? new Instances(folder, server, input.seed) : new World(folder, input.seed);
   const run = new Run(input, world);
   let failure: SeedResult["failure"] = null;
   try {
@@ -345,6 +349,7 @@ class Run {
     this.#model.checkEmails(arrived, calmFromMs);
     await this.#run(random, () => checkAll(step));
     await this.#later(random);
+    await this.#restore(random);
     const openCount = disk.openCount();
     if (openCount !== this.#openAtRest) throw new Violation("files stay open", `${openCount}, not ${this.#openAtRest}`);
     const intervals = machine.intervalCount();
@@ -372,6 +377,19 @@ class Run {
       await this.#proceed(random, Number.POSITIVE_INFINITY);
     }
     await this.#run(random, () => checkLater(this.#newStep(random), lastDay));
+  }
+
+  /** The machine is lost, and a backup is restored: everything is there again. */
+  async #restore(random: Random): Promise<void> {
+    const { isRestored, laterDays } = this.#plan;
+    if (!isRestored || laterDays.length > 0 || this.#world.backups === null) return;
+    const name = await this.#run(random, () => backUp(this.#newStep(random), "restorer"));
+    const backup = this.#world.readBackups().get(name ?? "");
+    if (!backup) throw new Violation("backup fails without a fault", String(name));
+    this.note(`${name} is restored`);
+    await this.#world.restore(backup, random);
+    this.#model.lose();
+    await this.#run(random, () => checkAll(this.#newStep(random)));
   }
 
   /** Runs something beside the operations to its end. */

@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createECDH, createHmac } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import {
   DriverAdapterError,
   type SqlMigrationAwareDriverAdapterFactory,
@@ -12,8 +14,10 @@ import { startBackground } from "@/lib/background";
 import { composeContext } from "@/lib/compose";
 import type { Context } from "@/lib/context";
 import type { Notification, PushResponse } from "@/lib/platform/adapters/push-transport";
+import { restoreEmbedded } from "@/lib/platform/backup/restore";
 import { loadConfig } from "@/lib/platform/config";
 import { databaseNow } from "@/lib/platform/db/clock";
+import type { CopySnapshot, Table } from "@/lib/platform/db/copy";
 import { EmbeddedUnavailableError } from "@/lib/platform/db/embedded/failures";
 import { openEmbedded } from "@/lib/platform/db/embedded/open";
 import { NIL_ID } from "@/lib/platform/db/ids";
@@ -30,11 +34,20 @@ import { Google } from "./google";
 import { machine } from "./machine";
 import type { Delivery } from "./model/webhooks";
 import { installNetwork, type OutgoingRequest, type OutgoingResponse } from "./network";
+import { ObjectStorage } from "./object-storage";
 import { createRandom, type Random } from "./random";
 
 const BASE_URL = "https://sim.example.com";
 /** The APIs of Stripe, Paddle and the App Store. */
 const BILLING_API_URL = "https://billing.example.com";
+
+const BACKUP_BUCKET = "s3://backups/sim";
+const BACKUP_SCHEDULE = "*/30 * * * *";
+/** For how many days the newest backup is kept. */
+export const BACKUP_DAYS = 2;
+const MIRROR_BUCKET = "s3://mirror/sim";
+/** Of what clients request from it. */
+const MIRRORED_KEYS = "mirror/sim/api/updates/";
 
 const DAY_MS = 86_400_000;
 /** What is removed at the latest a day after it has expired. */
@@ -148,7 +161,7 @@ export type Sent = {
 export type Answer = { status: number; body: any; headers: Headers };
 
 export class World {
-  readonly #folder: string;
+  readonly folder: string;
   gates: Gate[] = [];
   process = new Process();
   /** How soon all processes have read what one of them has changed, of what each keeps in memory. */
@@ -174,6 +187,11 @@ export class World {
   readonly origin = BASE_URL;
   readonly google = new Google();
   readonly ci = new CiIssuer();
+  /** Where the files of some releases are, in some seeds. */
+  readonly storage: ObjectStorage;
+  /** Where the mirror of releases is, as the seed says; null: there is none. */
+  readonly mirror: string | null;
+  readonly #backups: string | null;
   readonly billingAuthorization = "Bearer the-simulated-billing-provider";
   log: string[] = [];
   /** How many requests were sent. */
@@ -185,8 +203,12 @@ export class World {
   #sent: WeakRef<Request>[] = [];
   #ips = 0;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(folder: string, seed: number) {
+    this.folder = folder;
+    const random = createRandom(seed, 0x53);
+    this.storage = new ObjectStorage(random);
+    this.#backups = random.pick([null, null, path.join(folder, "backups"), BACKUP_BUCKET]);
+    this.mirror = random.pick([null, null, path.join(folder, "mirror"), MIRROR_BUCKET]);
     disk.gate = async (port, detail) =>
       void (await this.#wait(scope.getStore()?.process ?? this.process, port, detail));
     installNetwork((request) => this.#respond(request));
@@ -218,9 +240,10 @@ export class World {
       throw error;
     };
     await this.finish(
-      this.start(process, { DATA_DIR: this.#folder }, async () => {
-        const embedded = await openEmbedded(this.#folder, true, { onFatal });
-        return databaseOf(this.adapter(process, embedded.adapter), embedded, true);
+      this.start(process, { DATA_DIR: this.folder }, async () => {
+        const embedded = await openEmbedded(this.folder, true, { onFatal });
+        const openSnapshot = async () => this.#observed(process, await embedded.openSnapshot());
+        return databaseOf(this.adapter(process, embedded.adapter), { ...embedded, openSnapshot }, true);
       }),
     );
   }
@@ -233,6 +256,11 @@ export class World {
         NEXTAUTH_SECRET: "a-secret-for-simulations-that-is-long-enough",
         OAUTH_CLIENTS: JSON.stringify(OAUTH_CLIENTS),
         ...this.google.settings,
+        ...(this.storage.hasReleases && { ...this.storage.settingsOf("RELEASE_S3_"), RELEASE_S3_BUCKET: "releases" }),
+        ...(this.mirror === MIRROR_BUCKET && this.storage.settingsOf("RELEASE_S3_")),
+        ...(this.mirror !== null && { RELEASE_MIRROR: this.mirror }),
+        ...(this.backups !== null && { BACKUP_TO: this.backups, BACKUP_SCHEDULE, BACKUP_KEEP: `${BACKUP_DAYS}/0/0` }),
+        ...(this.backups === BACKUP_BUCKET && this.storage.settingsOf("BACKUP_S3_")),
         BILLING_WEBHOOK_AUTHORIZATION: this.billingAuthorization,
         RATE_LIMITS: "off",
         MAIL_FROM: "service@example.com",
@@ -323,6 +351,7 @@ export class World {
   /** The machine stops now. Returns what was lost. */
   async stop(random: Random) {
     this.process.isAlive = false;
+    this.storage.damaged = null;
     this.gates = [];
     machine.clearTimers();
     await machine.quiet();
@@ -427,6 +456,61 @@ export class World {
     return this.within(kindOf(operation), respond);
   }
 
+  /** Where backups are, as the seed says; null: there are none. A database server's are not made of simulated statements. */
+  get backups(): string | null {
+    return this.followMs === 0 ? this.#backups : null;
+  }
+
+  /** The backups that are there now, and unfinished ones, by name. */
+  readBackups(): Map<string, Buffer> {
+    if (this.backups === BACKUP_BUCKET) return this.storage.below("backups/sim/");
+    return filesBelow(this.backups ?? "");
+  }
+
+  /** The names of temporary files that are there now. */
+  temporaryFiles(): string[] {
+    const folders = [this.folder, path.join(this.folder, "backups")].filter((folder) => existsSync(folder));
+    return folders.flatMap((folder) => readdirSync(folder)).filter((name) => /\.(partial|tmp)$/.test(name));
+  }
+
+  /** The machine is lost, except for the files of releases, and the service starts on what a backup has. */
+  async restore(backup: Buffer, random: Random): Promise<void> {
+    await this.stop(random);
+    for (const name of ["db", "secrets.json"]) rmSync(path.join(this.folder, name), { recursive: true });
+    const read = async function* () {
+      yield backup;
+    };
+    const command = { operation: "restore", process: new Process(), number: 0 };
+    await this.finish(scope.run(command, () => restoreEmbedded({ read, identityFile: undefined }, this.folder)));
+    await this.open();
+  }
+
+  /** What is on the mirror of releases now, by path. */
+  readMirror(): Map<string, Buffer> {
+    if (this.mirror === MIRROR_BUCKET) return this.storage.below(MIRRORED_KEYS);
+    return filesBelow(path.join(this.mirror ?? "", "api/updates"));
+  }
+
+  /** Somebody changes a file on the mirror, or removes it. */
+  changeMirror(at: string, bytes: Buffer<ArrayBuffer> | null): void {
+    const { objects } = this.storage;
+    const [key, file] = [MIRRORED_KEYS + at, path.join(this.mirror ?? "", "api/updates", at)];
+    if (this.mirror !== MIRROR_BUCKET) bytes ? writeFileSync(file, bytes) : rmSync(file);
+    else if (bytes) objects.set(key, { bytes, etag: `"damaged ${at}"`, headers: {} });
+    else objects.delete(key);
+  }
+
+  /** What a client gets that follows a redirect to the object storage; null: there is no such object. */
+  readStored(location: string): string | null {
+    const { storage } = this;
+    const { damaged } = storage;
+    storage.damaged = null;
+    const request = { url: new URL(location), method: "GET", headers: {}, body: Buffer.alloc(0) };
+    const { status, body = "" } = storage.respond(request, machine.nowMs());
+    storage.damaged = damaged;
+    return status === 200 ? body.toString() : null;
+  }
+
   /** Runs what a client sends in a process of the service. */
   protected within(operation: string, respond: () => Promise<Answer>, process = this.process): Promise<Answer> {
     const random = createRandom(randomOfMachine().below(2 ** 32), this.requests);
@@ -438,6 +522,7 @@ export class World {
     const isPush = url.host === "updates.push.services.mozilla.com";
     const isGoogle = url.origin === this.google.issuer;
     const isCi = url.origin === this.ci.issuer;
+    const isStorage = url.origin === this.storage.origin;
     const detail = isGoogle ? "Google" : url.host;
     const [sentAtMs, faults] = [machine.nowMs(), this.#undisturbedFaults()];
     const fault = await this.#wait(scope.getStore()?.process ?? this.process, isPush ? "push" : "fetch", detail);
@@ -447,6 +532,9 @@ export class World {
     if (fault === "denied") return { status: isPush ? 429 : 403 };
     if (isGoogle) {
       const answer = this.google.respond(url, body.toString(), machine.nowMs());
+      if (fault === null) return answer;
+    } else if (isStorage) {
+      const answer = this.storage.respond({ url, method, headers, body }, machine.nowMs());
       if (fault === null) return answer;
     }
     if (isCi && fault === null) return this.ci.respond(url);
@@ -462,7 +550,7 @@ export class World {
         sentAtMs,
         fault === null ? faults : null,
       );
-    } else if (!isGoogle && !isCi) {
+    } else if (!isGoogle && !isCi && !isStorage) {
       const { "webhook-id": id = "", "webhook-timestamp": claimedAt, "webhook-signature": signatures = "" } = headers;
       const text = body.toString();
       const isSigned = (secret: string) => {
@@ -537,6 +625,16 @@ export class World {
       // What Node does on its threads ends in any order.
       this.gates.sort((a, b) => a.number - b.number || (a.detail < b.detail ? -1 : Number(a.detail > b.detail)));
     });
+  }
+
+  /** What a backup reads, of one table after the other. */
+  #observed(process: Process, snapshot: CopySnapshot): CopySnapshot {
+    const wait = (detail: string) => this.#wait(process, "statement", detail);
+    const read = async function* (table: Table) {
+      if (await wait(`COPY ${table.name}`)) throw lostConnection();
+      yield* snapshot.read(table);
+    };
+    return { ...snapshot, read };
   }
 
   /** The database, at whose statements the service waits, and which fails as the simulation says. */
@@ -625,6 +723,12 @@ export class World {
     const { log } = this;
     return pino({ level: "error" }, { write: (line: string) => void log.push(line.trim()) });
   }
+}
+
+function filesBelow(root: string): Map<string, Buffer> {
+  const entries = existsSync(root) ? readdirSync(root, { recursive: true, withFileTypes: true }) : [];
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
+  return new Map(files.map((file) => [path.relative(root, file), readFileSync(file)]));
 }
 
 const kindOf = (operation: string) =>

@@ -5,12 +5,14 @@ import type { Model } from "../model/model";
 import type { World } from "../world";
 import { accountOperations, logIn, logInWrongly, seeSession } from "./accounts";
 import { attestOperations } from "./app-attest";
+import { backupOperations, checkBackups } from "./backups";
 import { billingOperations, deliverRest, seePurchases, seeStatus } from "./billing";
 import { codeOperations, exchangeForm, sawReplay } from "./codes";
 import { completeSignIn, factorOperations, seeFactors } from "./factors";
 import { invitationOperations } from "./invitations";
 import { followLink, LINKS, linkOperations } from "./links";
 import { activitiesOf, liveActivityOperations, seeActivities } from "./live-activities";
+import { mirrorOperations } from "./mirror";
 import { lastEnded, newPassword, type Operation, type Step, WRONG_PASSWORD } from "./operation";
 import { operatorOperations, seeKey } from "./operators";
 import { passkeyOperations, signInWithPasskey } from "./passkeys";
@@ -35,9 +37,9 @@ export const domains: Operation[][] = [
   ],
   [...factorOperations, ...passkeyOperations, ...providerOperations],
   billingOperations,
-  [...operatorOperations, ...webhookOperations, ...publisherOperations],
+  [...operatorOperations, ...webhookOperations, ...publisherOperations, ...backupOperations],
   [...pushOperations, ...attestOperations, ...liveActivityOperations],
-  [...releaseOperations, ...updateOperations],
+  [...releaseOperations, ...updateOperations, ...mirrorOperations],
 ];
 
 const MINUTE_MS = 60_000;
@@ -152,6 +154,7 @@ export async function checkAll(step: Step): Promise<void> {
   for (const key of model.keys) await seeKey(step, key);
   for (const publisher of model.publishers) await seePublisher(step, publisher);
   await checkReleases(step);
+  await checkBackups(step);
   const audited = new Map((await world.auditCounts()).map(({ type, count }) => [type, count]));
   for (const type of new Set([...audited.keys(), ...[...model.audited.keys()].filter((key) => !key.includes(" "))]))
     model.sawAudit(type, audited.get(type) ?? 0);

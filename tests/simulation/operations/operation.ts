@@ -79,7 +79,8 @@ export class Step {
     const answer = await this.world.send(operation, method, path, sent);
     const { status, body } = answer;
     this.note(`${operation}: ${status}${status >= 400 ? ` ${body?.code ?? body?.error ?? ""}` : ""}`);
-    if (status === 500) throw new Violation("internal error", `${operation}: ${JSON.stringify(body).slice(0, 300)}`);
+    if (status === 500 && body?.code !== "backup_failed")
+      throw new Violation("internal error", `${operation}: ${JSON.stringify(body).slice(0, 300)}`);
     // A provider that did not respond is not asked again for ten seconds.
     const isExpected = this.isDisturbed() || body?.error === "temporarily_unavailable" || mayFail();
     if (status === 503 && !isExpected) throw new Violation("unavailable without a fault", operation);

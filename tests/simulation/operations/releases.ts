@@ -4,6 +4,7 @@ import path from "node:path";
 import { disk } from "../disk";
 import { type Fact, Violation } from "../model/fact";
 import { type Product, Release, Rollout, type Upload } from "../model/releases";
+import { checkMirror } from "./mirror";
 import { newPassword, type Operation, type Step } from "./operation";
 import { checkReports, checkUpdates, fileUrl, hashOf } from "./updates";
 import { seeUpload, upload } from "./uploads";
@@ -128,6 +129,8 @@ export async function publish(
       fields: { product: product.name, platform, architecture, channel, version, rollout: percentage },
     };
   });
+  const isStored = step.world.storage.hasReleases && random.chance(0.5);
+  const destination = isStored ? { kind: "storage" } : undefined;
   const releases = [];
   const uploads: Upload[] = [];
   for (const { release, text, fields } of made) {
@@ -136,7 +139,7 @@ export async function publish(
     uploads.push(one);
     releases.push({
       release: fields,
-      files: [{ uploadId: one.id, kinds: ["installer", "update"] }],
+      files: [{ uploadId: one.id, kinds: ["installer", "update"], destination }],
       confirmations: { isNew: true },
     });
   }
@@ -390,6 +393,22 @@ export const releaseOperations: Operation[] = [
     sync(file);
     if (outcome === "done" && hashOf(body) !== sha256) throw new Violation("file is not what was published", id);
   }),
+  onProduct("verify a release", 0.3, async (step, _, releases) => {
+    const release = step.random.pick(releases.filter((one) => one.exists.is(true) && one.isYanked.is(false)));
+    if (!release) return;
+    const { storage } = step.world;
+    const object = `releases/${release.sha256.slice(0, 16)}/${release.fileName}`;
+    const isDamaged = storage.objects.has(object) && storage.damaged === null && step.random.chance(0.5);
+    if (isDamaged) storage.damaged = object;
+    const sent = { token: step.model.catalog.key, json: { releaseId: release.id } };
+    const { outcome, body } = await step.send(`verify release ${release.id}`, "POST", `${PATH}/verifications`, sent);
+    if (isDamaged) storage.damaged = null;
+    if (outcome !== "done") return;
+    const isIntact = body.files.every(({ problem }: { problem: string | null }) => problem === null);
+    if (isDamaged && isIntact) throw new Violation("damaged file is not reported", release.id);
+    if (!isDamaged && !isIntact && !step.isDisturbed())
+      throw new Violation("intact file is reported", `${release.id}: ${JSON.stringify(body.files)}`);
+  }),
   onProduct("edit the catalog", 0.4, async (step, product, releases) => {
     const { catalog } = step.model;
     const release = step.random.pick(releases);
@@ -460,6 +479,7 @@ export async function checkReleases(step: Step): Promise<void> {
   }
   const unfinished = uploads.filter(({ exists }) => exists.canBe(true));
   for (const one of [...unfinished.slice(-8), ...uploads.slice(-2)]) await seeUpload(step, one);
+  await checkMirror(step);
 }
 
 /** A rollout that runs comes to its end. */

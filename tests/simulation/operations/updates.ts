@@ -32,7 +32,7 @@ async function checkForUpdates(step: Step, product: Product, client: Client, isD
 
 /** What updaters, and links that stay the same, ask for: each names a version and a platform, or is the file that does. */
 const FEEDS = ["latest.yml", "latest-mac.yml", "RELEASES.json", "latest/windows-x64.exe", "latest/macos-universal.zip"];
-const OFFERED = /\b(1\.\d+\.0)[ /](windows-x64|macos-universal)\b/g;
+export const OFFERED = /\b(1\.\d+\.0)[ /](windows-x64|macos-universal)\b/g;
 
 /** A feed has nothing that nobody may be offered. */
 async function readFeed(step: Step, product: Product, channel: string): Promise<void> {
@@ -61,8 +61,12 @@ async function readFeed(step: Step, product: Product, channel: string): Promise<
 async function download(step: Step, release: Release, changes: number, path: string): Promise<void> {
   const { product, id } = release;
   const mayBeGone = () => product.isBusy || product.changes !== changes;
-  const answer = await step.send(`download ${id}`, "GET", path, {}, mayBeGone);
-  if (product.changes === changes) sawFile(release, answer.outcome, answer.body);
+  const { outcome, body, headers } = await step.send(`download ${id}`, "GET", path, {}, mayBeGone);
+  if (product.changes !== changes) return;
+  const location = headers.get("location");
+  const file = location === null ? body : step.world.readStored(location);
+  if (file === null) throw new Violation("download leads to no file", `${id}: ${location}`);
+  sawFile(release, outcome, file);
 }
 
 function sawFile(release: Release, outcome: string, body: unknown): void {
