@@ -21,12 +21,16 @@ type Request = Parameters<Context["authentication"]["authenticate"]>[1];
 /** A session token, and how the request carried it. */
 export type Credentials = { token: string; via: "bearer" | "cookie" };
 
-/** Authenticates a request by its session token. @throws AppError unauthenticated */
-export async function authenticate(deps: Deps, headers: ReadableHeaders): Promise<Principal> {
+/** Authenticates a request by its session token, with the session as it counts for the caller. @throws AppError unauthenticated */
+export async function authenticate(deps: Deps, headers: ReadableHeaders, socketIp?: string): Promise<Principal> {
   const credentials = readCredentials(headers, deps.config);
   const found = credentials && (await findSession(deps, credentials.token));
   if (!found) throw new AppError("unauthenticated");
-  return { account: found.account, session: { ...found.session, via: credentials.via } };
+  const caller = () => ({
+    ip: clientNetwork(headers, socketIp, deps.config.TRUSTED_PROXY_HOPS),
+    userAgent: headers.get("user-agent"),
+  });
+  return { account: found.account, session: { ...seenFrom(found.session, caller, deps.config), via: credentials.via } };
 }
 
 /** Reads the bearer token (RFC 6750) or the session cookie. An Authorization header takes precedence over the cookie. */
@@ -77,14 +81,8 @@ async function authenticateRequest(
     requireReleaseScope(rule);
     return principal;
   }
-  const { account, session: stored } = await authenticate(ctx, headers);
-  const caller = () => ({
-    ip: clientNetwork(headers, socketIp, ctx.config.TRUSTED_PROXY_HOPS),
-    userAgent: headers.get("user-agent"),
-  });
-  const session = seenFrom(stored, caller, ctx.config);
-  const principal = { account, session };
-  if (session.via === "cookie") requireOwnOriginForCookie(method, hasSideEffect, headers, ctx.config);
+  const principal = await authenticate(ctx, headers, socketIp);
+  if (principal.session.via === "cookie") requireOwnOriginForCookie(method, hasSideEffect, headers, ctx.config);
   requireAccess(principal, rule, ctx.now());
   return principal;
 }

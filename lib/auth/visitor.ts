@@ -1,4 +1,5 @@
 import { type Context, currentContext } from "../context";
+import { SOCKET_IP_HEADER } from "../platform/http/pages/page-headers";
 import { toAppError } from "../platform/http/problem";
 import type { ReadableHeaders } from "../platform/http-message";
 import type { Principal } from "../principal";
@@ -11,7 +12,7 @@ export function pageContext(): Context {
 /** The visitor of a page; null if not signed in. @throws if the database is unavailable */
 export async function findVisitor(headers: ReadableHeaders): Promise<Principal | null> {
   try {
-    return await authenticate(currentContext(), headers);
+    return await authenticate(currentContext(), headers, headers.get(SOCKET_IP_HEADER) ?? undefined);
   } catch (error) {
     if (toAppError(error).code === "unauthenticated") return null;
     throw error;

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { setRole } from "@/lib/accounts/admin/change-account";
+import { readStepUpMethods } from "@/lib/auth/step-up";
+import { findVisitor } from "@/lib/auth/visitor";
 import { operation } from "@/lib/operation";
 import type { AccountRole } from "@/lib/platform/db/generated/client";
+import { SOCKET_IP_HEADER } from "@/lib/platform/http/pages/page-headers";
 import { defineRoute } from "@/lib/platform/http/route";
 import type { AccessRule } from "@/lib/principal";
 import { newAccount, type TestAccount } from "@/tests/support/accounts";
@@ -45,6 +48,13 @@ async function call(
   return [response.status, ((await response.json()) as { code?: string }).code];
 }
 
+/** Whether a page takes the session's authentication for recent. */
+async function isRecentOnPage({ token }: Pick<TestAccount, "token">, place: { ip: string; userAgent: string }) {
+  const from = { "user-agent": place.userAgent, "x-forwarded-for": place.ip, [SOCKET_IP_HEADER]: place.ip };
+  const visitor = await findVisitor(new Headers({ authorization: `Bearer ${token}`, ...from }));
+  return visitor && (await readStepUpMethods(ctx(), visitor)).isFresh;
+}
+
 describe("a route that declares", () => {
   test.each<[AccountRole, AccountRole, number]>([
     ["user", "user", 200],
@@ -80,7 +90,7 @@ describe("a route that declares", () => {
   });
 
   // ASVS 8.1.4, 8.2.4
-  test("an age of the authentication refuses a session elsewhere, until the user authenticates there", async () => {
+  test("an age of the authentication refuses a session elsewhere, as pages do, until the user authenticates there", async () => {
     const { token, password } = await newAccount();
     const rule = { maxAgeSeconds: 300 };
     const fromNewPlace = (place: { ip: string; userAgent: string }) =>
@@ -94,11 +104,13 @@ describe("a route that declares", () => {
       await fromNewPlace(home);
       expect(await call(rule, { token }, BODY, home)).toEqual([200, undefined]);
       expect(await call(rule, { token }, BODY, { ...home, ip: "198.51.100.8" })).toEqual([200, undefined]);
+      expect(await isRecentOnPage({ token }, { ...home, ip: "198.51.100.8" })).toBe(true);
       for (const elsewhere of [
         { ...home, ip: "203.0.113.7" },
         { ...home, userAgent: "curl/8.5" },
       ]) {
         expect(await call(rule, { token }, BODY, elsewhere)).toEqual([403, "reauthentication_required"]);
+        expect(await isRecentOnPage({ token }, elsewhere)).toBe(false);
         expect(await call({ role: "user" }, { token }, BODY, elsewhere)).toEqual([200, undefined]);
       }
       await fromNewPlace({ ...home, ip: "203.0.113.7" });

@@ -1,12 +1,12 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Context } from "../../context";
-import type { RequestHead } from "../http-message";
+import type { ReadableHeaders } from "../http-message";
 
 /**
  * The client's IP: the socket's, or with `hops` trusted proxies the entry that the outermost of them added to
  * X-Forwarded-For, the n-th from the right. "unknown" if there is no valid IP.
  */
-export function clientIp(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
+export function clientIp(headers: ReadableHeaders, socketIp: string | undefined, hops: number): string {
   const forwarded = hops > 0 ? (headers.get("x-forwarded-for") ?? "").split(",").at(-hops)?.trim() : undefined;
   return normalizeIp(hops > 0 ? forwarded : socketIp) ?? "unknown";
 }
@@ -15,7 +15,7 @@ export function clientIp(headers: RequestHead["headers"], socketIp: string | und
  * What identifies the client to limits and logs: its IPv4 address, or the /64 of its IPv6 address, because one client has a
  * whole /64. Clients whose IP is "unknown" share their limits.
  */
-export function clientNetwork(headers: RequestHead["headers"], socketIp: string | undefined, hops: number): string {
+export function clientNetwork(headers: ReadableHeaders, socketIp: string | undefined, hops: number): string {
   const ip = clientIp(headers, socketIp, hops);
   return isIPv6(ip) ? `${ipv6Groups(ip).slice(0, 4).join(":")}::/64` : ip;
 }

@@ -90,7 +90,7 @@ describe("pages", () => {
     expect(head.body).toBe("");
   });
 
-  test("are rendered without the headers that control Next", async () => {
+  test("are rendered with the IP of the socket, and without the headers that control Next", async () => {
     const server = await openTestServer({ "/page": "page" }, echo);
     const controlHeaders = [
       "RSC: 1",
@@ -102,12 +102,14 @@ describe("pages", () => {
       "X-Matched-Path: /x",
       "X-Invoke-Status: 500",
       "X-Nextjs-Data: 1",
+      "X-Socket-Ip: 203.0.113.7",
     ];
     const sent = ["Cookie: a=b", "User-Agent: test", "X-Request-Id: seen"];
     const { headers } = JSON.parse(
       parseResponse(await server.exchange(httpRequest("/page", [...controlHeaders, ...sent]))).body,
     );
-    expect(headers).toEqual({ host: "localhost:3000", cookie: "a=b", "user-agent": "test", "x-request-id": "seen" });
+    const own = { host: "localhost:3000", "x-request-id": "seen", "x-socket-ip": "127.0.0.1" };
+    expect(headers).toEqual({ ...own, cookie: "a=b", "user-agent": "test" });
   });
 
   test("are logged by their route, not by the requested path", async () => {

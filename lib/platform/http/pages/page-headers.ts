@@ -3,6 +3,8 @@ import { securityHeaders } from "../security-headers";
 
 /** The header of a request in which proxy.ts passes to a page its own path and query. */
 export const PAGE_URL_HEADER = "x-page-url";
+/** The header of a request in which the HTTP server passes to a page the IP of the socket. */
+export const SOCKET_IP_HEADER = "x-socket-ip";
 const CSP_REPORTS_PATH = "/api/csp-reports";
 
 /**

@@ -171,13 +171,13 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
   const respondWithPage = createPageResponder(loadNext, maxRenderMs);
   return (exchange, { pathname, search }, match) => {
     const { incoming, outgoing, request } = exchange;
+    const socketIp = incoming.socket.remoteAddress;
     const isRoute = typeof match?.responder === "object";
     const responder =
       !isRoute && currentContext().authentication.hasKeyInUrl(request.url) ? KEY_ROUTE : match?.responder;
     if (typeof responder === "object") {
       const handler = responder[request.method]?.respond ?? responder.GET?.respondToOther;
       if (!handler) throw new AppError("not_found");
-      const socketIp = incoming.socket.remoteAddress;
       return handler(request, { params: match?.params, socketIp, admitStream: () => admitStream(outgoing, socketIp) });
     }
     requireRead(request, match);
@@ -186,7 +186,7 @@ function createResponder(routes: RouteTable, loadNext: LoadNext, maxRenderMs: nu
     const movedTo = !match && isPage(findRoute(routes, withoutSlash)) ? withoutSlash + search : undefined;
     if (!match && !movedTo && !acceptsHtml(request)) throw new AppError("not_found");
     const isAborted = () => incoming.socket.destroyed;
-    return respondWithPage({ match, pathname, search, movedTo, head: request, isAborted });
+    return respondWithPage({ match, pathname, search, movedTo, head: request, socketIp, isAborted });
   };
 }
 

@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RequestHead } from "../../http-message";
+import { SOCKET_IP_HEADER } from "../pages/page-headers";
 
 export type NextHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 /** Loads Next at the first call, and resolves when it is loaded. It is called for each page and file. */
@@ -10,6 +11,14 @@ export type LoadNext = () => Promise<NextHandler>;
 
 /** A page as Next has rendered it. Header names are in lower case. */
 export type RenderedPage = { status: number; headers: Record<string, string | string[]>; body: Buffer };
+
+type PageInput = {
+  url: string;
+  host: string;
+  requestId: string;
+  headers: RequestHead["headers"];
+  socketIp: string | undefined;
+};
 
 /**
  * The request headers that pages read. With Next's own (`RSC`, `Next-*`, `X-Middleware-*`, `X-Forwarded-Host`) it would
@@ -48,14 +57,15 @@ export async function withTimeout<T>(ms: number, work: Promise<T>, onTimeout: ()
  */
 export async function renderPage(
   next: NextHandler,
-  { url, host, requestId, headers }: { url: string; host: string; requestId: string; headers: RequestHead["headers"] },
+  { url, host, requestId, headers, socketIp }: PageInput,
 ): Promise<RenderedPage> {
   const request = new IncomingMessage(new Socket());
   request.method = "GET";
   request.url = url;
   request.httpVersionMajor = request.httpVersionMinor = 1;
   const given = PAGE_HEADERS.map((name) => [name, headers.get(name)] as const).filter(([, value]) => value !== null);
-  request.headers = { ...Object.fromEntries(given), host, "x-request-id": requestId };
+  const own = { host, "x-request-id": requestId, ...(socketIp === undefined ? {} : { [SOCKET_IP_HEADER]: socketIp }) };
+  request.headers = { ...Object.fromEntries(given), ...own };
   request.push(null);
   const response = new BufferedResponse(request);
   await next(request, response);

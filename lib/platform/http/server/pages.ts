@@ -44,6 +44,7 @@ export type PageRequest = {
   /** The URL to redirect to. */
   movedTo?: string;
   head: RequestHead;
+  socketIp?: string | undefined;
   isAborted: () => boolean;
 };
 
@@ -61,13 +62,14 @@ export function createPageResponder(
   const limit = pLimit(MAX_RENDERS);
   const staticPages = new Map<string, Promise<StaticPage>>();
 
-  const render = async (url: string, id: string, { head, isAborted }: Pick<PageRequest, "head" | "isAborted">) => {
+  type Visitor = Pick<PageRequest, "head" | "socketIp" | "isAborted">;
+  const render = async (url: string, id: string, { head, socketIp, isAborted }: Visitor) => {
     if (limit.pendingCount >= MAX_QUEUED_RENDERS) throw new AppError("overloaded");
     const host = new URL(currentContext().config.baseUrl).host;
     const page = await limit(async () => {
       const next = await loadNext();
       if (isAborted()) throw new AppError("overloaded");
-      const rendering = renderPage(next, { url, host, requestId: id, headers: head.headers });
+      const rendering = renderPage(next, { url, host, requestId: id, headers: head.headers, socketIp });
       return withTimeout(maxRenderMs, rendering, () => new Error(`Next took longer than ${maxRenderMs} ms`));
     });
     const isPage = String(page.headers["content-type"]).startsWith("text/html");
