@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { listPolicies, policyState } from "@/lib/releases/policy/manage-policies";
 import { readVersion } from "@/lib/releases/publishing/list-versions";
 import { readCatalogState } from "@/lib/releases/publishing/seen-state";
 import { readCatalog } from "@/lib/releases/publishing/service-catalog";
@@ -26,8 +27,12 @@ afterEach(async () => {
 });
 
 const locationOf = (response: Response) => response.headers.get("location");
-const setPolicy = (fields: Record<string, string>) =>
-  submit("console/setReleasePolicy", { product: "core", approvals: "0", ...fields }, { cookie });
+/** The state of the policy that the page shows now. */
+const shownState = async () => policyState((await listPolicies(ctx(), {})).policies[0]);
+const setPolicy = async (fields: Record<string, string>) => {
+  const form = { product: "core", approvals: "0", previewed: await shownState(), ...fields };
+  return submit("console/setReleasePolicy", form, { cookie });
+};
 
 test("the form sets what is checked, and says what waits", async () => {
   expect(locationOf(await setPolicy({ publisher: "on", approvals: "1" }))).toBe(`${PAGE}&done=set`);
@@ -41,6 +46,21 @@ test("the form sets what is checked, and says what waits", async () => {
   expect(withoutKey?.message).toContain("no public key");
   expect(withoutKey?.unshown).toEqual(["publicKeys"]);
   expect(Object.keys(flashOf(await setPolicy({ approvals: "11" }))?.fields ?? {})).toEqual(["approvals"]);
+});
+
+test("the form changes the policy that its page has shown, and not what somebody else has set meanwhile", async () => {
+  const first = await shownState();
+  expect(locationOf(await setPolicy({ publisher: "on", previewed: first }))).toBe(`${PAGE}&done=set`);
+  expect(flashOf(await setPolicy({ approvals: "1", previewed: first }))?.message).toContain(
+    "Somebody else has changed",
+  );
+  const second = await shownState();
+  expect(locationOf(await setPolicy({ approvals: "1", previewed: second }))).toBe(`${PAGE}&done=loosened`);
+  expect(flashOf(await setPolicy({ publisher: "on", approvals: "1", previewed: second }))?.message).toContain(
+    "changed",
+  );
+  const policy = await ctx().db.releasePolicy.findUnique({ where: { product: "core" } });
+  expect(policy).toMatchObject({ requirements: ["publisher"], approvals: 1, nextRequirements: [], nextApprovals: 1 });
 });
 
 test("a version is approved as the page has shown it, by another admin than its publisher", async () => {

@@ -4,6 +4,7 @@ import { personOf, recordOperatorEvent } from "../../platform/audit/operator-eve
 import { readDatabaseTime } from "../../platform/db/clock";
 import type { ReleasePolicy } from "../../platform/db/generated/client";
 import { allAdminEmails } from "../../platform/find-account";
+import { type Precondition, stateOf } from "../../platform/precondition";
 import type { Operator } from "../../principal";
 import { releasePublished } from "../../webhooks/events";
 import { type ReleaseReader, withAccess } from "../access";
@@ -43,16 +44,26 @@ export async function listPolicies(deps: Deps, reader: ReleaseReader): Promise<P
   return { policies: policies.filter((policy) => isInForce(policy) || policy.loosened !== null) };
 }
 
+/** The terms of a policy as operators see them, and those that follow. */
+type ShownTerms = Pick<Policy, "requirements" | "approvals" | "publicKeys" | "loosened">;
+
+/** Identifies what operators see of a product's policy, for a precondition. undefined: it has none. */
+export function policyState(policy: ShownTerms | undefined): string {
+  const { requirements, approvals, publicKeys } = policy ?? NO_TERMS;
+  return stateOf([requirements, approvals, publicKeys, policy?.loosened ?? null]);
+}
+
 /**
  * Changes the policy of a product. What tightens it applies at once, what loosens it a day later, after an email to every admin.
  * A product's first policy admits what is in the catalog.
- * @throws AppError validation_failed without a public key that could count; those of `changeCatalog`
+ * @throws AppError validation_failed without a public key that could count; precondition_failed; those of `changeCatalog`
  */
 export async function setPolicy(
   deps: Deps & Pick<Context, "emails">,
   operator: Operator,
   product: string,
   changed: ChangedPolicy,
+  precondition?: Precondition,
 ): Promise<Policy> {
   const asItIs = ({ entries, releases, publicKeys }: EditableManifest) => ({
     entries,
@@ -61,6 +72,7 @@ export async function setPolicy(
   const { releases } = await changeCatalog(deps, asItIs, async (tx, at, catalog) => {
     await lockTerms(tx, at, product);
     const row = await tx.releasePolicy.findUnique({ where: { product } });
+    precondition?.check(policyState(row ? describeTerms(row, at) : undefined));
     const current = row ? termsAt(row, at) : NO_TERMS;
     const wanted = wantedTerms(current, changed, catalog.publicKeys);
     if (row && isSameTerms(wanted, nextTerms(row) ?? current)) return;
@@ -152,22 +164,27 @@ function sentenceOf({ requirements, approvals, publicKeys }: Terms): string {
   return parts.join(", ");
 }
 
+function describeTerms(row: ReleasePolicy, at: Date): ShownTerms {
+  const { nextAt } = row;
+  const next = nextAt !== null && nextAt > at ? nextTerms(row) : null;
+  const loosened = next && nextAt && { ...detailsOf(next), at: nextAt.toISOString() };
+  return { ...detailsOf(termsAt(row, at)), loosened };
+}
+
 async function describe(
   { db, dbNow, policies }: Deps,
   row: ReleasePolicy,
   releases: readonly Release[],
 ): Promise<Policy> {
-  const { product, nextAt } = row;
+  const { product } = row;
   const now = await readDatabaseTime({ db, dbNow });
   const terms = termsAt(row, now);
-  const next = nextAt !== null && nextAt > now ? nextTerms(row) : null;
   const rows = await db.releaseAdmission.findMany({ where: { product, admittedAt: null }, orderBy: { id: "asc" } });
   const waiting = isInForce(terms) ? rows.filter((one) => !isAdmitted(one, terms)) : [];
   const own = releases.filter((release) => release.product === product);
   return {
     product,
-    ...detailsOf(terms),
-    loosened: next && nextAt && { ...detailsOf(next), at: nextAt.toISOString() },
+    ...describeTerms(row, now),
     pending: own.flatMap((release) => {
       const found = waiting.filter(({ build }) => build === buildOf(release));
       if (found.length === 0) return [];

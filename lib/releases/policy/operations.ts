@@ -18,6 +18,7 @@ const POLICY = {
 
 const text = z.string().max(256);
 
+/** `previewed`: the state of the policy that the page has shown. */
 const PolicyForm = z.object({
   product: PolicyParams.shape.product,
   ...(Object.fromEntries(Requirement.options.map((one) => [one, text.optional()])) as Record<
@@ -25,11 +26,13 @@ const PolicyForm = z.object({
     z.ZodOptional<z.ZodString>
   >),
   approvals: z.coerce.number().pipe(ChangedPolicy.shape.approvals.unwrap()),
+  previewed: text,
 });
 
 /** `previewed`: the state of the version that the page has shown. */
 const ApprovalForm = z.object({ product: text, channel: text, version: text, previewed: text });
 
+const OVERWRITTEN = "Somebody else has changed this policy since you opened the page. Reload it to see their change.";
 const NO_KEY = "The catalog has no public key of this product. Name one with `homeport release policy`.";
 
 /** Only people change policies and approve releases. */
@@ -53,24 +56,25 @@ export const policyOperations = {
     description:
       "Sets what the releases of a product must have to be published, whoever publishes them: a `signature` of each file, a trusted `publisher`, an `attestation` of each file, and approvals. The first policy admits the releases that are in the catalog. From then on no file is offered that was not published through the service as the policy requires. What tightens a policy applies at once. What loosens it, or adds a key whose signatures count, applies after 24 hours, and every admin gets an email about it. Fields that are left out stay.",
     ...DECIDES,
+    headers: ["IfMatchState"],
     params: PolicyParams,
     body: ChangedPolicy,
-    errors: CHANGE_ERRORS,
+    errors: [...CHANGE_ERRORS, "precondition_failed"],
     examples: {
       "Signed, from CI": { requirements: ["signature", "publisher"] },
       "A second pair of eyes": { approvals: 1 },
       "No policy, after a day": { requirements: [], approvals: 0 },
     },
     response: { description: "The policy.", schema: Policy, examples: { "A policy": POLICY } },
-    run: ({ ctx, operator, params, body }) => setPolicy(ctx, operator, params.product, body),
+    run: ({ ctx, operator, params, body, request }) => setPolicy(ctx, operator, params.product, body, ifMatch(request)),
     form: {
       fields: PolicyForm,
-      toInput: ({ product, approvals, ...checked }) => {
+      toInput: ({ product, approvals, previewed, ...checked }) => {
         const requirements = Requirement.options.filter((one) => checked[one] === "on");
-        return { params: { product }, body: { requirements, approvals } };
+        return { params: { product }, body: { requirements, approvals }, ifMatch: `"${previewed}"` };
       },
-      kept: Object.keys(PolicyForm.shape),
-      errors: { validation_failed: { message: NO_KEY } },
+      kept: [...Requirement.options, "approvals"],
+      errors: { validation_failed: { message: NO_KEY }, precondition_failed: { message: OVERWRITTEN } },
       after: ({ product, loosened }) => ({
         done: loosened ? "loosened" : "set",
         to: `/console/releases/policy?${new URLSearchParams({ product })}`,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { catalogFileOf } from "@/lib/releases/catalog/catalog";
-import { listPolicies } from "@/lib/releases/policy/manage-policies";
+import { listPolicies, policyState } from "@/lib/releases/policy/manage-policies";
 import { policyOperations } from "@/lib/releases/policy/operations";
 import { type Policy, PolicyParams, Requirement } from "@/lib/releases/policy/schema";
 import { Field } from "../../../(web)/components/field";
@@ -55,7 +55,7 @@ export default consolePage(
           <Section title="Change the policy" lead="What is stricter applies at once, what is looser in 24 hours.">
             <OperationForm
               operation={policyOperations.setReleasePolicy}
-              params={{ product }}
+              params={{ product, previewed: policyState(policy) }}
               confirmTo="change the policy"
               flash={flash}
               className="form"
