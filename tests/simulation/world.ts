@@ -116,16 +116,11 @@ const FAULTS: Record<Port, readonly Fault[]> = {
 };
 
 /** What nodemailer says of a mail server that is busy, and of one that does not take the sender. */
-const SOCKET = { code: "ESOCKET" };
-const MAIL_ERRORS: Record<Fault, object> = {
-  before: SOCKET,
-  after: SOCKET,
-  conflict: SOCKET,
-  refused: SOCKET,
-  timeout: SOCKET,
+const MAIL_ERRORS: Partial<Record<Fault, object>> = {
   busy: { code: "EENVELOPE", command: "RCPT TO", responseCode: 451 },
   denied: { code: "EENVELOPE", command: "MAIL FROM", responseCode: 550 },
 };
+const SOCKET_ERROR = { code: "ESOCKET" };
 
 /** A process of the service. Its clock is off by so much. When it ends, what its code waits for never happens. */
 export class Process {
@@ -288,7 +283,7 @@ export class World {
               if (fault === null || fault === "after")
                 this.outbox.push({ email, id, sentAtMs, since: fault === null ? faults : null });
               if (fault === "timeout") await new Promise((resolve) => setTimeout(resolve, 10_000));
-              if (fault) throw Object.assign(new Error("The mail server failed"), MAIL_ERRORS[fault]);
+              if (fault) throw Object.assign(new Error("The mail server failed"), MAIL_ERRORS[fault] ?? SOCKET_ERROR);
             },
             close: async () => {},
           },
