@@ -45,24 +45,28 @@ export function accountStatus(purchases: Purchase[], at: Date, rules: StatusRule
 }
 
 /**
- * Gives the entitlements that Stripe says a customer has to those of the customer's subscriptions that have none, unless one with
- * its own gives access: BILLING_PRODUCTS and the metadata of prices win. Without a subscription, they are a purchase of their own.
+ * Gives the entitlements that Stripe says the customers of an account have to those of their subscriptions that have none, unless
+ * one with its own gives access: BILLING_PRODUCTS and the metadata of prices win. Without a subscription, they are a purchase of
+ * their own.
  */
 export function withStripeEntitlements<T extends Purchase>(purchases: T[], at: Date, rules: StatusRules): T[] {
-  const summaries = purchases.filter(
-    ({ productId, provider }) => provider === stripe.name && productId === STRIPE_ENTITLEMENTS,
+  const isSummary = (one: Purchase) => one.provider === stripe.name && one.productId === STRIPE_ENTITLEMENTS;
+  const isSubscription = (one: Purchase) => one.provider === stripe.name && one.periodType !== null;
+  const isMapped = ({ entitlementIds }: Purchase) => entitlementIds.length > 0;
+  const environmentsOf = (some: T[]) => new Set(some.map(({ environment }) => environment));
+  const subscriptions = purchases.filter(isSubscription);
+  const subscribed = environmentsOf(subscriptions);
+  const mapped = environmentsOf(
+    subscriptions.filter((one) => isMapped(one) && purchaseStatus(one, at, rules).isActive),
   );
-  return summaries.reduce((all, summary) => {
-    const isOwn = (one: Purchase) =>
-      one.provider === stripe.name && one.periodType !== null && one.environment === summary.environment;
-    const isMapped = ({ entitlementIds }: Purchase) => entitlementIds.length > 0;
-    const { entitlementIds } = summary;
-    const subscriptions = all.filter(isOwn);
-    if (subscriptions.length === 0) return all;
-    const others = all.filter((one) => one !== summary);
-    if (subscriptions.some((one) => isMapped(one) && purchaseStatus(one, at, rules).isActive)) return others;
-    return others.map((one) => (isOwn(one) && !isMapped(one) ? { ...one, entitlementIds } : one));
-  }, purchases);
+  const summaries = purchases.filter(isSummary);
+  return purchases
+    .filter((one) => !isSummary(one) || !subscribed.has(one.environment))
+    .map((one) => {
+      const given = summaries.filter(({ environment }) => environment === one.environment);
+      if (given.length === 0 || !isSubscription(one) || isMapped(one) || mapped.has(one.environment)) return one;
+      return { ...one, entitlementIds: [...new Set(given.flatMap(({ entitlementIds }) => entitlementIds))] };
+    });
 }
 
 function comparePurchases(a: PurchaseStatus, b: PurchaseStatus): number {

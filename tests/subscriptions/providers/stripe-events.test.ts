@@ -154,6 +154,20 @@ describe("Stripe's own entitlements", () => {
     expect(await entitlementsOf()).toEqual(["pro"]);
   });
 
+  test("of two customers of one account are all given, in whichever order they arrive", async () => {
+    for (const inOrder of [(all: Json[]) => all, (all: Json[]) => all.toReversed()]) {
+      ann = await newAccount();
+      const [one, other] = [stripe.subscribe(ann.id, unmapped), stripe.subscribe(ann.id, unmapped)];
+      const summaries = [
+        summary(one.subscription.customer, ["chat"]),
+        summary(other.subscription.customer, ["export"]),
+      ];
+      for (const event of [one.event, other.event, ...inOrder(summaries)])
+        expect(await sendStripe(event)).toMatchObject([200, { status: "processed" }]);
+      expect(await entitlementsOf()).toEqual(["chat", "export"]);
+    }
+  });
+
   test("count for a subscription of now, whatever else BILLING_PRODUCTS has given the customer", async () => {
     const { customer } = stripe.subscribe(ann.id).subscription;
     const ended = stripe.subscribe(ann.id, { customer });

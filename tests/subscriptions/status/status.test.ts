@@ -429,6 +429,12 @@ describe("what Stripe says that a customer has", () => {
     expect(status(summary(), { ...mapped, endedAt: PAST }, stripe())).toEqual([["chat"], 2]);
   });
 
+  test("is of all customers of an account together", () => {
+    const summaries = [summary(), summary({ entitlementIds: ["export"] }), summary({ entitlementIds: [] })];
+    for (const all of [summaries, summaries.toReversed()])
+      expect(status(...all, stripe(), stripe())).toEqual([["chat", "export"], 2]);
+  });
+
   test("is a purchase of its own without a subscription of the same environment", () => {
     expect(status(summary())).toEqual([["chat"], 1]);
     expect(status(summary(), stripe({ environment: "SANDBOX" }))).toEqual([["chat"], 2]);
