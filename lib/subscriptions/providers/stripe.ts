@@ -89,27 +89,60 @@ const ThinEvent = z.object({
   related_object: optional(z.object({ url: z.string().regex(/^\/v1\/[a-z_/]+\/[\w-]+$/) })),
 });
 
-/** Replaces a thin event by its snapshot event, else by one with the object as it is now. */
+/** Fetches what a thin event names, and the entitlements that a summary leaves out. */
 async function complete({ stripe: api }: Context["billing"], body: unknown, now: Date): Promise<unknown> {
   const thin = ThinEvent.safeParse(body).data;
-  if (!thin) return body;
+  if (!thin && !ShortSummary.safeParse(body).success) return body;
   if (!api) {
-    const detail = "BILLING_STRIPE_API_KEY is not set: a thin event names its object, which has to be fetched.";
+    const reason = thin ? "a thin event names its object" : "a summary lists only some of the customer's entitlements";
+    const detail = `BILLING_STRIPE_API_KEY is not set: ${reason}, which has to be fetched.`;
     throw new AppError("billing_api_not_configured", { detail });
   }
-  const { id, livemode, related_object: related, snapshot_event: snapshotId } = thin;
   try {
-    const snapshot = snapshotId && (await api.getEvent(snapshotId));
-    if (snapshot) return snapshot;
-    const object = related && (await api.getObject(related.url));
-    if (!object) return body;
-    const type = thin.type.slice("v1.".length);
-    // A subscription is in the state of the request, whenever it changed.
-    const ms = type.startsWith("customer.subscription.") ? now.getTime() : Date.parse(thin.created);
-    return { id, type, created: Math.floor(ms / 1000), livemode, data: { object } };
+    return await withAllEntitlements(api, thin ? await completeThin(api, thin, body, now) : body);
   } catch (cause) {
     throw new AppError("unavailable", { cause }); // Stripe delivers it again
   }
+}
+
+type StripeApi = NonNullable<Context["billing"]["stripe"]>;
+
+/** Replaces a thin event by its snapshot event, else by one with the object as it is now. */
+async function completeThin(api: StripeApi, thin: z.infer<typeof ThinEvent>, body: unknown, now: Date) {
+  const { id, livemode, related_object: related, snapshot_event: snapshotId } = thin;
+  const snapshot = snapshotId && (await api.getEvent(snapshotId));
+  if (snapshot) return snapshot;
+  const object = related && (await api.getObject(related.url));
+  if (!object) return body;
+  const type = thin.type.slice("v1.".length);
+  // A subscription is in the state of the request, whenever it changed.
+  const ms = type.startsWith("customer.subscription.") ? now.getTime() : Date.parse(thin.created);
+  return { id, type, created: Math.floor(ms / 1000), livemode, data: { object } };
+}
+
+const SUMMARY_UPDATED = "entitlements.active_entitlement_summary.updated";
+
+/** The event of a summary, which lists the first ten entitlements. */
+const ShortSummary = z.looseObject({
+  type: z.literal(SUMMARY_UPDATED),
+  data: z.looseObject({
+    object: z.looseObject({ customer: z.string(), entitlements: z.object({ has_more: z.literal(true) }) }),
+  }),
+});
+
+/** "List all active entitlements". */
+export const ActiveEntitlements = z.object({ data: z.array(z.object({ lookup_key: z.string() })) });
+
+/**
+ * Replaces the entitlements of a summary that does not list all of them by those that the customer has now. Any other event is
+ * returned as it is, as is that of an unknown customer. @throws BillingApiError
+ */
+export async function withAllEntitlements(api: StripeApi, body: unknown): Promise<unknown> {
+  const event = ShortSummary.safeParse(body).data;
+  if (!event) return body;
+  const { object } = event.data;
+  const entitlements = ActiveEntitlements.nullable().parse(await api.listEntitlements(object.customer));
+  return entitlements ? { ...event, data: { ...event.data, object: { ...object, entitlements } } } : body;
 }
 
 function read(body: unknown, receivedAt: Date, products: Products): ProviderEvent {
@@ -130,7 +163,6 @@ function read(body: unknown, receivedAt: Date, products: Products): ProviderEven
   return buildProviderEvent({ ...base, type, purchaseId: null, customers: [] });
 }
 
-const SUMMARY_UPDATED = "entitlements.active_entitlement_summary.updated";
 /** The product of the purchase that has the entitlements of a customer by Stripe's own features. See `accountStatus`. */
 export const STRIPE_ENTITLEMENTS = "entitlements.active_entitlement_summary";
 
@@ -146,7 +178,7 @@ function readEntitlements({ data }: StripeEvent, base: StripeBase, products: Pro
   const order = base.order && {
     ...base.order,
     state: digest(summary?.entitlements ?? null),
-    replacedState: previous && digest(previous),
+    replacedState: previous && !previous.has_more ? digest(previous) : null,
   };
   const sold = keysOf(summary?.entitlements ?? null).map((key) => ({ ids: [key], metadataEntitlementIds: [key] }));
   const facts = {
@@ -212,7 +244,9 @@ const SubscriptionState = z.object({
 });
 
 /** "The Active Entitlement Summary object". */
-const Entitlements = optional(z.object({ data: optional(z.array(z.object({ lookup_key: OptionalText }))) }));
+const Entitlements = optional(
+  z.object({ data: optional(z.array(z.object({ lookup_key: OptionalText }))), has_more: OptionalBoolean }),
+);
 type EntitlementList = z.infer<typeof Entitlements>;
 
 /** The fields of a subscription, a checkout session, a charge, a dispute and a customer's entitlements. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { STRIPE_ENTITLEMENTS, stripe } from "../providers/stripe";
+import type { NewEvent } from "../inbox/store";
+import { ActiveEntitlements, STRIPE_ENTITLEMENTS, stripe, withAllEntitlements } from "../providers/stripe";
 import {
   type Api,
   asDelivery,
@@ -35,7 +36,6 @@ export function stripePurchase(
   return { provider: stripe.name, email: owner?.email ?? null, toEvent };
 }
 
-const Entitlements = z.object({ data: z.array(z.object({ lookup_key: z.string() })) });
 type Summary = { customer: string; livemode: boolean; entitlements: unknown };
 
 function stripeSummary(deps: Pick<SourceDeps, "config">, summary: Summary, requestedAt: Date): FoundPurchase {
@@ -77,7 +77,7 @@ export const stripeSource: Source = {
     const { stripe: api } = deps.billing;
     if (!api) return [];
     if (reference.startsWith("cus_")) {
-      const list = parseResponse(STRIPE, Entitlements.nullable(), await api.listEntitlements(reference));
+      const list = parseResponse(STRIPE, ActiveEntitlements.nullable(), await api.listEntitlements(reference));
       const summary = { customer: reference, livemode: api.isLive, entitlements: list };
       return list ? [stripeSummary(deps, summary, requestedAt)] : [];
     }
@@ -86,15 +86,19 @@ export const stripeSource: Source = {
     return subscription ? [stripePurchase(deps, subscription, requestedAt, "SNAPSHOT")] : [];
   },
   readEvents: async (deps, { from, until, position }, requestedAt) => {
+    const { stripe: api } = deps.billing;
+    if (!api) return { events: [], next: null };
     const [start, end] = [from, until].map((time) => Math.floor(time.getTime() / 1000)) as [number, number];
     const query = { types: EVENT_TYPES, from: start, until: end, after: position };
-    const { data, has_more } = parseResponse(STRIPE, EventPage, await deps.billing.stripe?.listEvents(query));
+    const { data, has_more } = parseResponse(STRIPE, EventPage, await api.listEvents(query));
     const last = data.at(-1)?.id ?? null;
     if (has_more && (last === null || last === position))
       throw failed(STRIPE, new Error("the list does not end: a page repeats"));
     // The newest is first: of events of one second, it counts last.
     const receivedAt = (index: number) => new Date(requestedAt.getTime() - index);
-    const events = data.map((event, i) => toNewEvent(stripe, deps, receivedAt(i), event.id, event));
+    const events: NewEvent[] = [];
+    for (const [i, event] of data.entries())
+      events.push(toNewEvent(stripe, deps, receivedAt(i), event.id, await withAllEntitlements(api, event)));
     return { events, next: has_more ? last : null };
   },
 };

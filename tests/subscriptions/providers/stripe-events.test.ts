@@ -100,7 +100,11 @@ describe("a thin event", () => {
 describe("Stripe's own entitlements", () => {
   /** "The Active Entitlement Summary object". */
   const summary = (customer: unknown, keys: string[], previous?: string[]) => {
-    const list = (all: string[]) => ({ object: "list", data: all.map(entitlement), has_more: false });
+    const list = (all: string[]) => ({
+      object: "list",
+      data: all.slice(0, 10).map(entitlement),
+      has_more: all.length > 10,
+    });
     const object = {
       object: "entitlements.active_entitlement_summary",
       customer,
@@ -196,6 +200,28 @@ describe("Stripe's own entitlements", () => {
     await sendStripe(event);
     expect(await withKey(() => sendStripe(sent))).toEqual([200, { status: "processed", eventId: changed.id }]);
     expect(await entitlementsOf()).toEqual(["chat"]);
+  });
+
+  test("are all fetched of a summary that lists only ten", async () => {
+    const { event, subscription } = stripe.subscribe(ann.id, unmapped);
+    const keys = Array.from({ length: 12 }, (_, i) => `key_${String(i).padStart(2, "0")}`);
+    const changed = summary(subscription.customer, keys, keys.slice(0, 11));
+    stripe.entitlements.set(String(subscription.customer), keys);
+    await sendStripe(event);
+    expect(await sendStripe(changed)).toMatchObject([409, { code: "billing_api_not_configured" }]);
+    stripe.respondWith((response) => {
+      send(response, 500, {});
+      return true;
+    });
+    expect(await withKey(() => sendStripe(changed))).toMatchObject([503, { code: "unavailable" }]);
+    stripe.respondWith();
+    expect(await withKey(() => sendStripe(changed))).toEqual([200, { status: "processed", eventId: changed.id }]);
+    expect(await entitlementsOf()).toEqual(keys);
+    clock.advance(60_000);
+    const later = summary(subscription.customer, keys.slice(0, 11), keys);
+    stripe.entitlements.set(String(subscription.customer), keys.slice(0, 11));
+    await withKey(() => sendStripe(thin(later.type, {}, { snapshot_event: later.id, related_object: null })));
+    expect(await entitlementsOf()).toEqual(keys.slice(0, 11));
   });
 
   test("say why a customer has access, and leave no product without an entitlement", async () => {

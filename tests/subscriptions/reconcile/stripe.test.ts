@@ -16,7 +16,7 @@ import { openBillingMetrics } from "@/tests/support/subscriptions/metrics";
 import { reconcile } from "@/tests/support/subscriptions/operator-actions";
 import type { Json } from "@/tests/support/subscriptions/providers";
 import { send } from "@/tests/support/subscriptions/revenuecat";
-import { startStripe } from "@/tests/support/subscriptions/stripe-api";
+import { entitlement, startStripe } from "@/tests/support/subscriptions/stripe-api";
 
 const stripe = await startStripe();
 afterAll(() => stripe.close());
@@ -51,15 +51,10 @@ async function subscribed(fields: Json = {}) {
 }
 
 /** The items of a subscription whose period has these ends. */
-const items = (start: number, end: number, price = "price_pro") => ({
+const items = (start: number, end: number, price = "price_pro", product = "prod_pro") => ({
   object: "list",
   data: [
-    {
-      id: "si_1",
-      current_period_start: start,
-      current_period_end: end,
-      price: { id: price, product: "prod_pro", metadata: {} },
-    },
+    { id: "si_1", current_period_start: start, current_period_end: end, price: { id: price, product, metadata: {} } },
   ],
 });
 
@@ -242,6 +237,19 @@ test("an operator reconciles an account; a repetition changes nothing, and an ol
   expect(subscriptions).toEqual([{ ...state.subscriptions[0], ...since }]);
   stripe.subscriptions.delete(id);
   expect(await run()).toMatchObject({ customers: [{ known: 0, corrected: 0, failure: null }] });
+});
+
+test("a lost summary of more than ten entitlements is found with all of them", async () => {
+  const { ann, id } = await subscribed({ items: items(seconds(), seconds(30 * DAY_MS), "price_own", "prod_own") });
+  await sweep();
+  const customer = String(stripe.subscriptions.get(id)?.customer);
+  const keys = Array.from({ length: 12 }, (_, i) => `key_${String(i).padStart(2, "0")}`);
+  stripe.entitlements.set(customer, keys);
+  const entitlements = { object: "list", data: keys.slice(0, 10).map(entitlement), has_more: true };
+  stripe.record("entitlements.active_entitlement_summary.updated", { customer, livemode: true, entitlements });
+  clock.advance(11 * 60_000);
+  await sweep();
+  expect((await statusOf(ann)).entitlements).toMatchObject(keys.map((key) => ({ id: key, isActive: true })));
 });
 
 test("a purchase that was just made is shown with fresh=1, before its webhook arrives", async () => {
