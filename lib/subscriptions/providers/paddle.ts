@@ -94,12 +94,20 @@ function readTransaction(data: PaddleObject, base: Base, products: Products, typ
 function refundTime({ adjustments, details }: PaddleObject, occurredAt: Date): Date | null {
   const total = BigInt(details?.totals?.grand_total ?? details?.totals?.total ?? 0);
   const whole = total || 1n; // without the payment's amount, only a refund of the whole counts
+  const amountOf = (one: Adjustment) => (isFull(one) ? whole : total && BigInt(one.totals?.total ?? 0));
+  const ofStatus = (given: string) => (adjustments ?? []).filter(({ status }) => status === given);
+  const chargebacks = ofStatus("reversed").filter(({ action }) => action === "chargeback");
+  // Paddle has taken these off itself, so that their reversals take nothing off.
+  let reversed = chargebacks.reduce((sum, one) => sum + amountOf(one), 0n);
   let [refunded, refundedAt]: [bigint, Date | null] = [0n, null];
-  const approved = (adjustments ?? []).filter(({ status }) => status === "approved");
-  for (const one of approved.toSorted((a, b) => (timeOf(a.updated_at) ?? 0) - (timeOf(b.updated_at) ?? 0))) {
-    const amount = isFull(one) ? whole : total && BigInt(one.totals?.total ?? 0);
+  const inOrder = ofStatus("approved").toSorted((a, b) => (timeOf(a.updated_at) ?? 0) - (timeOf(b.updated_at) ?? 0));
+  for (const one of inOrder) {
+    const amount = amountOf(one);
     if (REFUNDS.has(one.action)) refunded += amount;
-    else if (one.action === "chargeback_reverse") refunded -= amount;
+    else if (one.action === "chargeback_reverse") {
+      refunded -= amount > reversed ? amount - reversed : 0n;
+      reversed -= amount > reversed ? reversed : amount;
+    }
     refundedAt = refunded >= whole ? (refundedAt ?? at(one.updated_at) ?? occurredAt) : null;
   }
   return refundedAt;

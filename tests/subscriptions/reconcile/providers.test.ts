@@ -133,6 +133,34 @@ describe.each(["paddle", "appStore"] as const)("%s", (name) => {
   });
 });
 
+test.each([
+  ["which was refunded before", ["refund", "chargeback", "chargeback_reverse"], "revoked"],
+  ["which was refunded after", ["chargeback", "chargeback_reverse", "refund"], "revoked"],
+  ["which was charged back again", ["chargeback", "chargeback_reverse", "second chargeback"], "revoked"],
+  ["which was not refunded", ["chargeback", "chargeback_reverse"], "active"],
+])("a reversed chargeback of a Paddle transaction, %s, takes nothing back", async (_, actions, status) => {
+  await deliver(fakes.paddle.buy(ann.id).webhooks);
+  const startMs = clock.now().getTime();
+  const updatedAt = (i: number) => new Date(startMs + i).toISOString();
+  const adjustments = actions.map((action, i) => ({
+    id: `adj_${i}`,
+    action: action.replace("second ", ""),
+    type: "full",
+    status: action === "chargeback" ? "reversed" : "approved",
+    updated_at: updatedAt(action === "chargeback" ? actions.indexOf("chargeback_reverse") : i),
+  }));
+  clock.advance(1000);
+  const answer = answerOf(fakes);
+  provider.respond((_, response, request) => {
+    const { body } = answer(request);
+    const { data } = body as { data: object };
+    send(response, 200, { ...Object(body), data: { ...data, adjustments } });
+  });
+  expect(await reconcile(ann)).toMatchObject([{ known: 1, failure: null }]);
+  const takenAt = status === "active" ? null : updatedAt(actions.findLastIndex((one) => /^(refund|second)/.test(one)));
+  expect(await statusOf(ann)).toMatchObject({ status, isActive: status === "active", refundedAt: takenAt });
+});
+
 test("what Apple did not sign changes nothing, and its limit is waited for as long as it says", async () => {
   const { webhooks } = fakes.appStore.subscribe(ann.id, 30 * DAY_MS);
   await deliver(webhooks);
