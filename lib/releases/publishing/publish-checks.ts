@@ -115,16 +115,22 @@ function withNumbers({ major, minor, patch, prerelease, build }: SemVer): SemVer
   return new SemVer(`${major}.${minor}.${patch}${words.length > 0 ? `-${words.join(".")}` : ""}${suffix}`);
 }
 
-/** Sparkle offers only releases whose build version is higher than the installed one. */
+/**
+ * Sparkle offers only releases whose build version is higher than the installed one: each newer version needs a higher one, whichever
+ * is published first.
+ */
 export function lowBuildVersion(release: Release, others: readonly Release[]): string | undefined {
-  const higher = others.find((other) => {
-    if (other.yanked || !canUpdateTo(other, release) || (!other.buildVersion && !release.buildVersion)) return false;
-    return compareSystemVersions(buildVersionOf(other), buildVersionOf(release)) >= 0;
+  const own = buildVersionOf(release);
+  const other = others.find((one) => {
+    if (one.yanked || (!one.buildVersion && !release.buildVersion)) return false;
+    const difference = compareSystemVersions(buildVersionOf(one), own);
+    return (difference >= 0 && canUpdateTo(one, release)) || (difference <= 0 && canUpdateTo(release, one));
   });
-  return (
-    higher &&
-    `The build version must increase: ${higher.id} has ${buildVersionOf(higher)}, and Sparkle would not update it to ${buildVersionOf(release)}. Set a higher one with --build-version.`
-  );
+  if (!other) return undefined;
+  const found = `${other.id} has ${buildVersionOf(other)}, and Sparkle would not update`;
+  if (canUpdateTo(other, release))
+    return `The build version must increase: ${found} it to ${own}. Set a higher one with --build-version.`;
+  return `The build version must be lower than that of a newer version: ${found} ${own} to it. Set a lower one with --build-version.`;
 }
 
 function canUpdateTo(older: Release, newer: Release): boolean {

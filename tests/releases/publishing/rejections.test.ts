@@ -147,6 +147,26 @@ describe("a likely mistake", () => {
     expect(await versions(testFolder)).toEqual(["1.4.0", "1.6.0-beta.1", "1.5.0", "1.3.0", "1.5.0"]);
   });
 
+  test("is a build version above that of a newer version, to which Sparkle would not update then", async () => {
+    const testFolder = await newFolder();
+    const mac = async (version: string, buildVersion?: string, change: object = {}) =>
+      publish(testFolder, await build(testFolder, `${version}.zip`), version, {
+        release: { platform: "macos", architecture: "universal", buildVersion, ...change },
+      });
+    await mac("1.9.0", "199");
+    await mac("2.0.0", "200");
+    for (const buildVersion of ["200", "201"])
+      await expectRejected(testFolder, () => mac("1.9.1", buildVersion), /2\.0\.0 has 200, .* update 20[01] to it/);
+    await mac("1.9.1", "199.1");
+    await mac("2.1.0-beta.1", "205", { channel: "beta" });
+    await expectRejected(testFolder, () => mac("2.1.0-beta.0", "206", { channel: "beta" }), /has 205/);
+    await mac("2.0.1", "206"); // stable clients are not offered the beta
+    await updateReleases(testFolder.manifest, { ids: ["core-macos-universal-2.0.0"] }, { yanked: true });
+    await updateReleases(testFolder.manifest, { ids: ["core-macos-universal-2.0.1"] }, { yanked: true });
+    await mac("1.9.2", "207");
+    await expectRejected(testFolder, () => mac("2.0.2", "207"), /1\.9\.2 has 207/);
+  });
+
   test("is an unknown field, which the service rejects too", async () => {
     const testFolder = await newFolder();
     await mkdir(path.dirname(testFolder.manifest));
