@@ -5,7 +5,7 @@ import { appcastItems, ownItem, withheldAppcasts } from "../formats/signed-appca
 import { COMMON_BUILDS, compareSystemVersions, type Platform, shareComputers, VELOPACK_SYSTEMS } from "../platforms";
 import { releaseFiles } from "../release-files";
 import { isSampleSignature } from "../sample/sample-signatures";
-import { formatVersion, type Release, UPDATER_NAMES } from "../schema";
+import { formatVersion, type PackageIdentity, type Release, UPDATER_NAMES } from "../schema";
 import { candidateLists } from "../selection/select-release";
 import { parseMinisignature } from "../signatures";
 import {
@@ -48,7 +48,8 @@ export function assertPublishable(
       wrongDelta(release) ??
       (isPrerelease ? undefined : stablePrerelease(release)) ??
       wrongOrder(release, others) ??
-      lowBuildVersion(release, others),
+      lowBuildVersion(release, others) ??
+      lowPackageVersion(release, others),
   );
   if (!isNew) refuse(unknownValue(release, others) ?? unknownSigningKey(release, others), "confirmation_required");
 }
@@ -131,6 +132,22 @@ export function lowBuildVersion(release: Release, others: readonly Release[]): s
   if (canUpdateTo(other, release))
     return `The build version must increase: ${found} it to ${own}. Set a higher one with --build-version.`;
   return `The build version must be lower than that of a newer version: ${found} ${own} to it. Set a lower one with --build-version.`;
+}
+
+/** App Installer updates only to a higher version of a package. Of two prereleases of one version, only the fourth number differs. */
+function lowPackageVersion(release: Release, others: readonly Release[]): string | undefined {
+  const older = others.filter((other) => !other.yanked && canUpdateTo(other, release));
+  for (const { fileName, packageIdentity: own } of releaseFiles(release)) {
+    if (!own) continue;
+    const isReached = (known: PackageIdentity) =>
+      known.name === own.name && compareSystemVersions(known.version, own.version) >= 0;
+    const other = older.find((one) =>
+      releaseFiles(one).some(({ packageIdentity: known }) => known && isReached(known)),
+    );
+    if (!other) continue;
+    return `The version of a package must increase: App Installer would not update ${other.id} to ${fileName}, whose version is ${own.version}. Package it with a higher fourth number.`;
+  }
+  return undefined;
 }
 
 function canUpdateTo(older: Release, newer: Release): boolean {

@@ -134,6 +134,28 @@ describe("an MSIX package", () => {
     await expectRejected(testFolder, () => publish(testFolder, file, "1.4.0", { kinds: ["update"] }), reason);
   });
 
+  test("has a higher version than the one that App Installer would update", async () => {
+    const testFolder = await newFolder();
+    const add = async (
+      version: string,
+      packaged: string,
+      change: Change = { release: { channel: "beta" } },
+      name = "",
+    ) => {
+      const identity = { ...x64, Name: `Example.Core${name}`, Version: packaged };
+      await publish(testFolder, await build(testFolder, `core-${version}.msix`, msix(identity)), version, change);
+    };
+    await add("1.5.0-beta.1", "1.5.0.0");
+    const again = () => add("1.5.0-beta.2", "1.5.0.0");
+    const reason = "would not update core-windows-x64-1.5.0-beta.1 to core-1.5.0-beta.2.msix";
+    await expectRejected(testFolder, again, reason);
+    await add("1.5.0-beta.2", "1.5.0.2");
+    await expectRejected(testFolder, () => add("1.5.0", "1.5.0.2", {}), "fourth number");
+    await add("1.5.0-beta.3", "1.5.0.0", undefined, ".Preview");
+    await add("1.4.0", "1.4.0.0", {});
+    await add("1.5.0", "1.5.0.10", {});
+  });
+
   test("has the identity outside comments only, with its entities resolved", async () => {
     const publisher = "CN=&quot;A &#38; B&quot;, O=&#x41;";
     const manifest = appxManifest({ ...x64, Publisher: publisher });
