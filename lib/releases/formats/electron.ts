@@ -30,11 +30,13 @@ type FileEntry = Pick<Artifact, "sha512" | "sizeBytes" | "embeddedBlockMapBytes"
 
 /** `path` and the first hash are for electron-updater 2. `minimumSystemVersion` is as `kernelVersion` returns it. */
 export function renderUpdateInfo(
-  { version, notes, releasedAt }: Release,
+  { platform, version, notes, releasedAt }: Release,
   files: readonly FileEntry[],
   path: string,
   minimumSystemVersion: string | null,
 ): string {
+  // A kernel of Linux, such as 5.15.0-91-generic, is a prerelease to the client's comparison.
+  const suffix = platform === "linux" ? "-0" : "";
   return [
     `version: ${yamlString(formatVersion(version))}`,
     "files:",
@@ -48,7 +50,7 @@ export function renderUpdateInfo(
     `sha512: ${yamlString(files[0]?.sha512 ?? "")}`,
     `releaseDate: ${yamlString(releasedAt.toISOString())}`,
     ...(notes === "" ? [] : [`releaseNotes: ${yamlString(notes)}`]),
-    ...(minimumSystemVersion ? [`minimumSystemVersion: ${yamlString(minimumSystemVersion)}`] : []),
+    ...(minimumSystemVersion ? [`minimumSystemVersion: ${yamlString(minimumSystemVersion + suffix)}`] : []),
     "",
   ].join("\n");
 }

@@ -70,7 +70,8 @@ async function oldService(feed: string) {
     ],
   );
   const linux = { platform: "linux", architecture: "arm64", version: "1.4.0" };
-  await publishTo(folder, linux, [["Example-1.4.0-arm64.AppImage", both]]);
+  const kernel = /yml/.test(feed) && { minimumSystemVersion: "5.15.0" };
+  await publishTo(folder, { ...linux, ...kernel }, [["Example-1.4.0-arm64.AppImage", both]]);
   return serveCatalog(folder);
 }
 

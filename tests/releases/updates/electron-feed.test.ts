@@ -1,3 +1,4 @@
+import { lt } from "semver";
 import { expect, test } from "vitest";
 import { rolloutBucket } from "@/lib/releases/selection/select-release";
 import { get } from "@/tests/support/api";
@@ -102,6 +103,25 @@ test("latest-linux.yml has one file for each kind of package, and each architect
     expect(await getYml("latest-linux-arm64.yml")).toMatchObject({ version: "2.1.0" });
     expect(await getYml("latest-linux-arm.yml")).toMatchObject({ version: "2.2.0" });
   }));
+
+test.each([
+  ["5.15.0-91-generic", true],
+  ["5.15.0", true],
+  ["5.15.0-0.deb11.2-amd64", true],
+  ["6.1.0-13-amd64", true],
+  ["5.14.21-150500.55-default", false],
+  ["5.4.0-200-generic", false],
+])("a system with the kernel %s has what a release for Linux 5.15 needs: %s", (kernel, isSupported) =>
+  withCatalog(async ({ publish }) => {
+    const update = { minimumSystemVersion: "5.15" };
+    await publish(release("linux", "x64", "2.0.0", { update: "Acme.AppImage" }, update));
+    // electron-updater, AppUpdater.checkIfUpdateSupported
+    expect(!lt(kernel, String((await getYml("latest-linux.yml")).minimumSystemVersion))).toBe(isSupported);
+    const query = "product=core&platform=linux&architecture=x64&bundleType=appimage";
+    const ofVersion = await get(`/api/version?format=electron&${query}`);
+    expect(await ofVersion.text()).toContain('minimumSystemVersion: "5.15.0-0"');
+  }),
+);
 
 test("a channel is named by the URL or by the file, and its files are found from there", () =>
   withCatalog(async ({ publish, addFile }) => {

@@ -211,8 +211,9 @@ function electronFile(
   };
 }
 
-/** It is a version of the kernel. */
-function minimumOf(platform: Platform | undefined, kernel: string | undefined): string | undefined {
+/** It is a version of the kernel, which may end with the lowest prerelease. */
+function minimumOf(platform: Platform | undefined, text: string | undefined): string | undefined {
+  const kernel = text?.replace(/-0$/, "");
   if (kernel === undefined || !SystemVersion.safeParse(kernel).success) return undefined;
   return platform && systemVersionOf(platform, kernel);
 }
