@@ -42,17 +42,22 @@ export const autoUpdaterFeed: UpdateFeed = {
 
 /**
  * What Squirrel.Mac reads from a static server (Electron, "Updating Applications", "Manual publishing"), and update-electron-app
- * requests as `RELEASES.json` of a StaticStorage. It installs `currentRelease` if that differs from its own version.
+ * requests as `RELEASES.json` of a StaticStorage. It installs `currentRelease` if that differs from its own version, so a client with
+ * a newer one is sent the version it has.
  */
 export const squirrelMacStaticFeed: UpdateFeed = {
   pattern: /^RELEASES\.json$/,
   resolve: (request) => {
     const architecture = request.query.arch ?? DEFAULT_ARCHITECTURES.macos;
     const target = { platform: "macos", architecture } as const;
-    const { release, isClientSpecific } = selectUpdate(request, target, SQUIRREL_MAC);
+    const { release, shouldKeepInstalled, isClientSpecific } = selectUpdate(request, target, SQUIRREL_MAC);
     const file = release && SQUIRREL_MAC.selectArtifact(release);
     if (!file) throw missingRelease(SQUIRREL_MAC.requirements);
     recordCheck(request, { ...target, architecture: request.query.arch ?? null }, release);
+    if (shouldKeepInstalled && request.current) {
+      const text = JSON.stringify({ currentRelease: formatVersion(request.current), releases: [] });
+      return toDocument({ text, contentType, isClientSpecific });
+    }
     const version = formatVersion(release.version);
     const url = storedFileUrls(request.deps.config.baseUrl)(release, file);
     const updateTo = { ...releaseFields(release), version, url };

@@ -37,6 +37,23 @@ test("RELEASES.json names the newest build as Squirrel.Mac reads it from a stati
     });
   }));
 
+test("RELEASES.json takes a client that names its version back only to a rollback", () =>
+  withCatalog(async ({ publish }) => {
+    const current = async (query = "") => {
+      const response = await get(`${STABLE}/RELEASES.json${query}`);
+      const { currentRelease, releases } = (await response.json()) as { currentRelease: string; releases: object[] };
+      return [currentRelease, releases.length];
+    };
+    const yanked = { ...mac("universal", "1.5.0"), yanked: true };
+    await publish(mac("universal", "1.4.0"), yanked);
+    expect(await current("?current=1.5.0")).toEqual(["1.5.0", 0]);
+    expect(await current("?current=1.3.0")).toEqual(["1.4.0", 1]);
+    expect(await current("?current=1.4.0")).toEqual(["1.4.0", 1]);
+    expect(await current()).toEqual(["1.4.0", 1]);
+    await publish({ ...mac("universal", "1.4.0"), rollback: true }, yanked);
+    expect(await current("?current=1.5.0")).toEqual(["1.4.0", 1]);
+  }));
+
 test("a link to the newest installer stays the same, and waits for the end of a rollout", () =>
   withCatalog(async ({ addFile, publish }) => {
     const release = async (version: string, change = {}) => {
