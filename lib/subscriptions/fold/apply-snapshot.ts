@@ -22,7 +22,7 @@ export function applySnapshot(state: PurchaseState, given: PurchaseEvent): Parti
     pendingProductId: pendingProduct(state, event, period.productId ?? null),
     unsubscribedAt: since(event, state.unsubscribedAt, snapshot?.unsubscribedAt),
     cancelReason: snapshot?.unsubscribedAt || refundedAt ? (event.cancelReason ?? state.cancelReason) : null,
-    billingIssueDetectedAt: since(event, state.billingIssueDetectedAt, snapshot?.billingIssueDetectedAt),
+    billingIssueDetectedAt: since(event, knownIssue(state, event), snapshot?.billingIssueDetectedAt),
     gracePeriodEndsAt: graceEnd(state, event),
     pausedAt: resumesAt || snapshot?.isPausing ? (state.pausedAt ?? occurredAt) : null,
     resumesAt,
@@ -69,9 +69,20 @@ function since(event: PurchaseEvent, known: Date | null, given: Date | null | un
  */
 function graceEnd(state: PurchaseState, event: PurchaseEvent): Date | null {
   const { gracePeriodEndsAt, snapshot } = event;
-  const isSameIssue = state.billingIssueDetectedAt !== null && snapshot?.billingIssueDetectedAt;
+  const isSameIssue = knownIssue(state, event) !== null && snapshot?.billingIssueDetectedAt;
   if (gracePeriodEndsAt === null || !isSameIssue || isDated(event)) return gracePeriodEndsAt;
   return earliest(state.gracePeriodEndsAt, gracePeriodEndsAt);
+}
+
+/**
+ * Since when a payment has been due; null if a later period was paid for, whose event is missing. A provider that begins a period
+ * without a payment says that what was paid ended at its start.
+ */
+function knownIssue({ billingIssueDetectedAt, currentPeriodEndsAt }: PurchaseState, event: PurchaseEvent): Date | null {
+  const { expiresAt, snapshot } = event;
+  const startsAt = snapshot?.periodStartsAt;
+  const isPaidPeriod = !!expiresAt && !!startsAt && startsAt < expiresAt;
+  return isPaidPeriod && currentPeriodEndsAt && expiresAt > currentPeriodEndsAt ? null : billingIssueDetectedAt;
 }
 
 /** Returns the known end of the purchase, unless the snapshot shows a later period. A one-time purchase has none. */

@@ -90,6 +90,32 @@ test("the refund of another transaction than the newest changes neither its peri
   }
 });
 
+test("a payment that fails again has a grace period of its own, although the event of the payment between is missing", async () => {
+  const ann = await newAccount();
+  const make = subscription(ann.id);
+  const weekMs = 7 * DAY_MS;
+  /** The newest transaction was paid for a week that has just ended. */
+  const fail = async () => {
+    const expiresDate = at(-0.5);
+    const transaction = { expiresDate, purchaseDate: expiresDate - weekMs };
+    const renewalInfo = { gracePeriodExpiresDate: expiresDate + 6 * DAY_MS, isInBillingRetryPeriod: true };
+    const due = make("DID_FAIL_TO_RENEW", "GRACE_PERIOD", 4, { transaction, renewalInfo });
+    expect(await sendApple(due)).toMatchObject([200, { status: "processed" }]);
+    const state = await statusOf(ann);
+    expect(state).toMatchObject({
+      status: "grace_period",
+      isActive: true,
+      gracePeriodEndsAt: new Date(renewalInfo.gracePeriodExpiresDate).toISOString(),
+    });
+    return Date.parse(String(state.billingIssueDetectedAt));
+  };
+  await sendApple(make("SUBSCRIBED", "INITIAL_BUY"));
+  const first = await fail();
+  clock.advance(weekMs);
+  const second = await fail();
+  expect(second - first).toBeGreaterThanOrEqual(weekMs);
+});
+
 test("the refund of a subscription that has expired does not extend it", async () => {
   const ann = await newAccount();
   const make = subscription(ann.id);

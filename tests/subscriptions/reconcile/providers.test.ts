@@ -82,10 +82,14 @@ describe.each(["paddle", "appStore"] as const)("%s", (name) => {
     expect(status).toBe(fakes[name].unpaid.status);
     clock.advance(DAY_MS);
     fakes[name].change.upgrade(id);
+    clock.advance(1000);
     fakes[name].change.fail(id);
     clock.advance(1000);
     expect(await reconcile(ann)).toMatchObject([{ corrected: 1 }]);
-    expect(await statusOf(ann)).toMatchObject({ gracePeriodEndsAt, billingIssueDetectedAt, canceledAt });
+    const { billingIssueDetectedAt: since, ...after } = await statusOf(ann);
+    expect(after).toMatchObject({ gracePeriodEndsAt, canceledAt });
+    // At the App Store an upgrade is paid for at once: another payment is due then.
+    expect(since === billingIssueDetectedAt).toBe(name === "paddle");
   });
 
   test("a refund and its reversal are seen at a purchase that does not renew", async () => {
