@@ -29,7 +29,8 @@ const withoutLeadingZeros = (digits: string) => digits.replace(/^0+(?=\d)/, "");
 
 /**
  * What an app with Sparkle has installed: a build version (CFBundleVersion), such as 140, means the release with the
- * highest one up to it. A version that cannot be parsed is null, since Sparkle compares versions itself.
+ * highest one up to it, among those with dots if it has dots: `3.5.0` is no build version where releases have 1 to 3. A version that
+ * cannot be parsed is null, since Sparkle compares versions itself.
  */
 export function installedByBuild(
   snapshot: Snapshot,
@@ -43,7 +44,8 @@ export function installedByBuild(
   const { builds } = productVersions(snapshot, selector);
   const isKnown = parsed && builds.some(({ version }) => version.compare(parsed.version) === 0);
   if (isDotted && isKnown) return parsed;
-  const build = builds.findLast(({ buildVersion }) => compareSystemVersions(buildVersion, text) <= 0);
+  const alike = builds.filter(({ buildVersion }) => !isDotted || buildVersion.includes("."));
+  const build = alike.findLast(({ buildVersion }) => compareSystemVersions(buildVersion, text) <= 0);
   return build ? { version: build.version, numbers: null } : parsed;
 }
 

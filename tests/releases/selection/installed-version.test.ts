@@ -103,3 +103,15 @@ test("an app with Sparkle says its build version, which means the release with t
   expect(installed("1.1.0-beta.1")).toEqual(["1.1.0-beta.1", null]);
   expect(installed()).toBeNull();
 });
+
+test("a version with dots that is in no catalog is not compared with build versions without", () => {
+  const mac = (version: string, buildVersion: string) => ({
+    platform: "macos",
+    architecture: "universal",
+    version,
+    buildVersion,
+  });
+  const snapshot = snapshotOf(mac("3.4.0", "1"), mac("3.6.0", "2"), mac("4.0.0", "3"));
+  const installed = installedByBuild(snapshot, MACOS, "3.5.0");
+  expect(installed && formatVersion(installed.version)).toBe("3.5.0");
+});
