@@ -43,7 +43,7 @@ export function assertPublishable(
   refuse(
     wrongRequirement(release) ??
       foreignFile(release) ??
-      misnamedPackage(release) ??
+      misnamedPackage(release, others) ??
       foreignPackage(release) ??
       wrongDelta(release) ??
       (isPrerelease ? undefined : stablePrerelease(release)) ??
@@ -68,13 +68,26 @@ function foreignFile(release: Release): string | undefined {
 }
 
 /** Squirrel.Windows reads the version from the file name, and Velopack's clients would install another one. */
-function misnamedPackage(release: Release): string | undefined {
-  const { version, artifacts } = release;
+function misnamedPackage(release: Release, others: readonly Release[]): string | undefined {
+  const { version, artifacts, product } = release;
+  const name = squirrelVersion(version);
+  const namesake = others.find(
+    (one) =>
+      one.product === product &&
+      one.platform === release.platform &&
+      !one.yanked &&
+      one.version.compare(version) !== 0 &&
+      squirrelVersion(one.version) === name,
+  );
   const deltas = new Set<unknown>(artifacts.deltas);
   for (const file of releaseFiles(release).filter(({ fileName }) => /\.nupkg$/i.test(fileName))) {
     const kind = deltas.has(file) ? "delta" : "full";
-    if (squirrelPackageId(file.fileName, version, kind) ?? velopackPackageId(file.fileName, version, kind)) continue;
-    return `${file.fileName} is not the name of a ${kind} package of version ${formatVersion(version)}, such as Acme-${squirrelVersion(version)}-${kind}.nupkg.`;
+    const isSquirrel = squirrelPackageId(file.fileName, version, kind) !== null;
+    const isVelopack = velopackPackageId(file.fileName, version, kind) !== null;
+    if (isSquirrel && !isVelopack && namesake)
+      return `Squirrel.Windows calls both ${formatVersion(version)} and ${formatVersion(namesake.version)} ${name}: choose another version.`;
+    if (isSquirrel || isVelopack) continue;
+    return `${file.fileName} is not the name of a ${kind} package of version ${formatVersion(version)}, such as Acme-${name}-${kind}.nupkg.`;
   }
   return undefined;
 }

@@ -54,6 +54,19 @@ test("a .nupkg may be named as Squirrel.Windows names a prerelease, or with Velo
   expect((await releasesOf(testFolder)).map(({ artifacts }) => artifacts.others.length)).toEqual([0, 2, 0]);
 });
 
+test("a .nupkg is refused if Squirrel.Windows has the same name for another version", async () => {
+  const testFolder = await newCatalog();
+  const add = async (version: string, name: string) => {
+    const change: Change = { kinds: ["update"], release: { channel: "beta" } };
+    await publish(testFolder, await build(testFolder, `Acme-${name}-full.nupkg`), version, change);
+  };
+  await add("1.5.0-beta.1.2", "1.5.0-beta12");
+  const reason = "Squirrel.Windows calls both 1.5.0-beta.12 and 1.5.0-beta.1.2 1.5.0-beta12";
+  await expectRejected(testFolder, () => add("1.5.0-beta.12", "1.5.0-beta12"), reason);
+  await add("1.5.0-beta.12", "1.5.0-beta.12-win"); // Velopack knows the dots
+  await add("1.5.0-beta.13", "1.5.0-beta13");
+});
+
 test("a package is refused if the feed that its apps request cannot name it", async () => {
   const testFolder = await newCatalog();
   const add = async (name: string, version: string, release: object = {}) =>
