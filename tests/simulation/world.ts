@@ -332,6 +332,12 @@ export class World {
     machine.pass(ms);
   }
 
+  /** The same once nothing is under way: what has been sent would be late. */
+  async passAtRest(ms: number): Promise<void> {
+    while (this.gates.length > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+    await this.pass(ms);
+  }
+
   /** The machine stops now, what was not synced is lost, and the service starts again. Returns what has happened. */
   async crash(random: Random): Promise<string> {
     const { pages, names } = await this.stop(random);

@@ -100,7 +100,7 @@ export async function checkBackups(step: Step): Promise<void> {
   readAll(step);
   const compare = remember(step);
   const before = namesOf(step);
-  await world.pass(PERIOD_MS);
+  await world.passAtRest(PERIOD_MS);
   await new Promise((resolve) => setTimeout(resolve, 65_000));
   const names = namesOf(step);
   const newest = names[0] ?? "";

@@ -101,7 +101,7 @@ export async function checkMirror(step: Step): Promise<void> {
   const found = await verify(step);
   if (JSON.stringify(found) !== JSON.stringify([{ path, problem: expected }]))
     throw new Violation("check of the mirror is wrong", `${path} ${expected}, not ${JSON.stringify(found)}`);
-  await step.world.pass(LISTED_MS);
+  await step.world.passAtRest(LISTED_MS);
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   await untilCurrent(step);
   await checkContents(step);

@@ -465,7 +465,7 @@ export async function checkReleases(step: Step): Promise<void> {
   const { products, uploads } = step.model.catalog;
   step.model.catalog.isFresh = true;
   for (const { rollouts } of products) for (const rollout of rollouts) await completeRollout(step, rollout);
-  await step.world.pass(11_000); // within ten seconds all processes have read the schedules
+  await step.world.passAtRest(11_000); // within ten seconds all processes have read the schedules
   await checkReports(step);
   const events = await readEvents(step);
   for (const { id, state } of products.flatMap(({ rollouts }) => rollouts)) {
@@ -486,12 +486,12 @@ export async function checkReleases(step: Step): Promise<void> {
 async function completeRollout(step: Step, rollout: Rollout): Promise<void> {
   // One that is scheduled for later starts within a minute of its time.
   const waitMs = rollout.startedAtMs - step.nowMs;
-  if (waitMs > 0) await step.world.pass(waitMs + 61_000);
+  if (waitMs > 0) await step.world.passAtRest(waitMs + 61_000);
   let state = await seeRollout(step, rollout);
   for (let minutes = 0; state === "running" || state === "scheduled"; minutes++) {
     if (minutes > 2 + (rollout.steps.length * rollout.everySeconds) / 30)
       throw new Violation("rollout does not advance", rollout.release.id);
-    await step.world.pass(61_000);
+    await step.world.passAtRest(61_000);
     state = await seeRollout(step, rollout);
   }
   if (state === "completed" || state === "halted") rollout.state.set(state);

@@ -112,7 +112,7 @@ export async function checkReports({ model, world }: Step): Promise<void> {
   };
   let count = await read();
   for (let minutes = 0; minutes < 3 && count < acknowledged; minutes++) {
-    await world.pass(61_000);
+    await world.passAtRest(61_000);
     count = await read();
   }
   const isLost = count < acknowledged && model.crashes.count === 0 && model.followMs === 0;
