@@ -26,6 +26,8 @@ export const exchangeForm = (kind: string, code: string): Record<string, string>
 
 /** Each with one member that is not of the request that was allowed. */
 const WRONG_PROOFS = [{ code_verifier: `${VERIFIER}x` }, { redirect_uri: "com.example.sim:/other" }];
+/** How often a code is exchanged while it is new. */
+const AT_ONCE = 0.6;
 /** How long a used code is known to have been one, at least. */
 const USED_CODE_MS = 20 * 3_600_000;
 
@@ -43,9 +45,9 @@ export function sawReplay(
 }
 
 /** Exchanges a code once, or twice at the same time. A code works once, and not after what has allowed it has ended. */
-async function exchange(step: Step, account: Account, kind: "authorization code" | "device code"): Promise<void> {
+async function exchange(step: Step, code: Code): Promise<void> {
   const { random } = step;
-  const code = random.pick(account.codesOf(kind).slice(-3));
+  const { account, kind } = code;
   const couldWork = code.works.canBe(true);
   const hasProof = kind === "device code" || !couldWork || random.chance(0.7);
   const proof = hasProof ? null : random.pick(WRONG_PROOFS);
@@ -94,14 +96,15 @@ export const codeOperations: Operation[] = [
     const [, code] = /[?&]code=([\w-]+)/.exec(target) ?? [];
     if (!code) return;
     session.saw(true);
-    account.addCode("authorization code", code, session.token || (session.cookie ?? ""), true).expiresAtMs =
-      step.nowMs + 60_000;
+    const issued = account.addCode("authorization code", code, session.token || (session.cookie ?? ""), true);
+    issued.expiresAtMs = step.nowMs + 60_000;
+    if (step.random.chance(AT_ONCE)) await exchange(step, issued);
   }),
   onAccount(
     "exchange an authorization code",
     3,
     (account) => account.codesOf("authorization code").length > 0,
-    (step, account) => exchange(step, account, "authorization code"),
+    (step, account) => exchange(step, step.random.pick(account.codesOf("authorization code").slice(-3))),
   ),
   onAccount("allow a device", 1.5, hasBrowser, async (step, account) => {
     const session = step.random.pick(browsers(account));
@@ -128,6 +131,7 @@ export const codeOperations: Operation[] = [
     );
     code.expiresAtMs = startedAtMs + 600_000;
     if (decision === "deny") code.end();
+    if (step.random.chance(AT_ONCE)) await exchange(step, code);
     const others = step.model.accounts.filter((other) => other !== account && hasBrowser(other)).flatMap(browsers);
     const stranger = isDecided && step.random.chance(0.2) ? step.random.pick(others) : undefined;
     if (!stranger) return;
@@ -139,6 +143,6 @@ export const codeOperations: Operation[] = [
     "exchange a device code",
     2.5,
     (account) => account.codesOf("device code").length > 0,
-    (step, account) => exchange(step, account, "device code"),
+    (step, account) => exchange(step, step.random.pick(account.codesOf("device code").slice(-3))),
   ),
 ];
