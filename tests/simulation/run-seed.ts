@@ -26,8 +26,6 @@ export type SeedResult = {
   ms: number;
   hash: string;
   trace: string[];
-  /** Its clock has jumped: ids that are made in the same thread after it would go on from there (RFC 9562, section 6.2). */
-  hasJumped: boolean;
   failure: { check: string; message: string; step: number } | null;
 };
 
@@ -122,7 +120,6 @@ export async function runSeed(input: SeedInput, folder: string, server: Server |
     ms: machine.realNowMs() - startedMs,
     hash,
     trace,
-    hasJumped: run.hasJumped,
     failure,
   };
 }
@@ -130,7 +127,6 @@ export async function runSeed(input: SeedInput, folder: string, server: Server |
 class Run {
   coverage: Record<string, number> = {};
   trace: string[] = [];
-  hasJumped = false;
   step = -1;
   readonly #input: SeedInput;
   readonly #world: World;
@@ -365,7 +361,6 @@ class Run {
     const { laterDays } = this.#plan;
     const lastDay = laterDays.at(-1);
     if (lastDay === undefined || this.#world.followMs > 0) return; // a database server has its own clock
-    this.hasJumped = true;
     for (const [i, days] of laterDays.entries()) {
       machine.setClock(days * DAY_MS);
       this.note(`${days} days pass`);

@@ -15,7 +15,7 @@ export type ThreadData = {
   server: Server | null;
 };
 
-/** A thread that runs seeds, one after the other: code that has run before is faster. Nothing else of a seed is left in it. */
+/** A thread that runs a seed. */
 async function main(port: MessagePort): Promise<void> {
   const { template, folder: parent, modules, sql, server } = workerData as ThreadData;
   if (!modules) {

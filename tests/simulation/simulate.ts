@@ -41,8 +41,6 @@ const MUTATIONS = path.resolve("tests/simulation/mutations");
 const KNOWN = "tests/simulation/seeds.json";
 const PGLITE = "node_modules/@electric-sql/pglite/dist/pglite.wasm";
 const MINUTE_MS = 60_000;
-/** A thread keeps some memory of each seed. */
-const SEEDS_PER_THREAD = 25;
 /** What one mutation may take, and how long a failure is shrunk. */
 const MUTATION_MS = 5 * MINUTE_MS;
 const SHRINK_MS = 2 * MINUTE_MS;
@@ -94,22 +92,18 @@ async function prepare(mutation: Mutation | null = null, isPair = mutation?.inst
   const name = await answerOf<string>(startThread(script, data));
   if (server) server.template = name;
   data.modules = new Map([[pglite.byteLength, await WebAssembly.compile(pglite)]]);
-  const idle: { worker: Worker; seeds: number }[] = [];
   return {
     /** Whether a seed gives the same run each time: a server runs statements at the same time. */
     isExact: !server,
-    /** `isNew`: in a thread that has run nothing else. */
-    run: async (seed: number, steps: number[] | null = null, length = Number(options.steps), isNew = false) => {
-      const thread = (!isNew && idle.pop()) || { worker: startThread(script, data), seeds: 0 };
-      thread.worker.postMessage({ seed, steps, length } satisfies SeedInput);
-      const result = await answerOf<SeedResult>(thread.worker);
-      thread.seeds += 1;
-      if (isNew || result.hasJumped || thread.seeds >= SEEDS_PER_THREAD) void thread.worker.terminate();
-      else idle.push(thread);
+    /** Each seed has a thread of its own: what libraries remember, such as the time of the last id, would change the next one. */
+    run: async (seed: number, steps: number[] | null = null, length = Number(options.steps)) => {
+      const worker = startThread(script, data);
+      worker.postMessage({ seed, steps, length } satisfies SeedInput);
+      const result = await answerOf<SeedResult>(worker);
+      void worker.terminate();
       return result;
     },
     close: async () => {
-      for (const { worker } of idle) await worker.terminate();
       for (const place of [outdir, folder]) rmSync(place, { recursive: true, force: true });
     },
   };
@@ -197,7 +191,7 @@ async function runSeeds(): Promise<number> {
       `seed ${seed}  ${operations} operations  ${rateOf(result)} operations/s  ${faults} faults  ${hash}  ${outcome}`,
     );
     if (options.twice) {
-      const { hash: again, trace } = await prepared.run(seed, keep, length, true);
+      const { hash: again, trace } = await prepared.run(seed, keep, length);
       const line = result.trace.findIndex((text, i) => text !== trace[i]);
       if (again !== hash) {
         print(`seed ${seed} has another trace the second time:\n- ${result.trace[line]}\n+ ${trace[line]}`);
