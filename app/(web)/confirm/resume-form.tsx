@@ -1,6 +1,6 @@
 "use client";
 
-import { useEffect, useRef } from "react";
+import { type ComponentProps, useEffect, useRef } from "react";
 import type { Flash } from "@/lib/platform/http/pages/flash";
 import { Form } from "../components/form";
 import { Notice } from "../components/notice";
@@ -40,4 +40,9 @@ export function ResumeForm({ flash: { form, message, values, resume }, summary }
       </Form>
     </div>
   );
+}
+
+/** A form, or, if it was not sent because its author had to confirm that it is them, the one that sends it now. */
+export function ResumableForm({ flash, ...props }: ComponentProps<typeof Form> & { flash: Flash | null }) {
+  return flash?.resume ? <ResumeForm flash={flash} /> : <Form flash={flash} {...props} />;
 }

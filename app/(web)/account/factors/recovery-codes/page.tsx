@@ -3,7 +3,7 @@ import { pageContext } from "@/lib/auth/visitor";
 import { readShownSecret } from "@/lib/platform/http/pages/page-cookies";
 import { Form } from "../../../components/form";
 import { type PageProps, readPage } from "../../../components/page-props";
-import { ResumeForm } from "../../../confirm/resume-form";
+import { ResumableForm } from "../../../confirm/resume-form";
 import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
 import { AccountHeading } from "../../account-step";
@@ -57,13 +57,9 @@ export default async function Page(props: PageProps) {
       ) : (
         <>
           <p>{texts.renew}</p>
-          {flash?.resume ? (
-            <ResumeForm flash={flash} />
-          ) : (
-            <Form action="/forms/account/factors/recovery-codes" flash={flash}>
-              <button type="submit">{texts.submit}</button>
-            </Form>
-          )}
+          <ResumableForm action="/forms/account/factors/recovery-codes" flash={flash}>
+            <button type="submit">{texts.submit}</button>
+          </ResumableForm>
         </>
       )}
     </div>

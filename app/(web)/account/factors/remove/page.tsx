@@ -1,6 +1,5 @@
-import { Form } from "../../../components/form";
 import { type PageProps, readPage } from "../../../components/page-props";
-import { ResumeForm } from "../../../confirm/resume-form";
+import { ResumableForm } from "../../../confirm/resume-form";
 import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
 import { AccountStep } from "../../account-step";
@@ -29,15 +28,11 @@ export default async function Page(props: PageProps) {
   return (
     <AccountStep title={texts.title}>
       <p>{texts.intro}</p>
-      {flash?.resume ? (
-        <ResumeForm flash={flash} />
-      ) : (
-        <Form action="/forms/account/factors/remove" flash={flash}>
-          <button type="submit" className="danger">
-            {texts.submit}
-          </button>
-        </Form>
-      )}
+      <ResumableForm action="/forms/account/factors/remove" flash={flash}>
+        <button type="submit" className="danger">
+          {texts.submit}
+        </button>
+      </ResumableForm>
     </AccountStep>
   );
 }

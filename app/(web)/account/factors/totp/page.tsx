@@ -4,7 +4,7 @@ import { pageContext } from "@/lib/auth/visitor";
 import { Field } from "../../../components/field";
 import { Form } from "../../../components/form";
 import { type PageProps, readPage } from "../../../components/page-props";
-import { ResumeForm } from "../../../confirm/resume-form";
+import { ResumableForm } from "../../../confirm/resume-form";
 import { titleOf } from "../../../language/page-language";
 import { defineTexts } from "../../../language/texts";
 import { AccountStep } from "../../account-step";
@@ -81,13 +81,9 @@ export default async function Page(props: PageProps) {
       ) : (
         <>
           <p>{texts.intro}</p>
-          {flash?.resume ? (
-            <ResumeForm flash={flash} />
-          ) : (
-            <Form action="/forms/account/factors/totp" flash={flash}>
-              <button type="submit">{common.continueButton}</button>
-            </Form>
-          )}
+          <ResumableForm action="/forms/account/factors/totp" flash={flash}>
+            <button type="submit">{common.continueButton}</button>
+          </ResumableForm>
         </>
       )}
     </AccountStep>
